@@ -1,7 +1,7 @@
 //! A request from the command line: complete as JSON, or built from conditions like `timestamp^=2017-03`.
 
 use anyhow::{Context, bail};
-use keyfold_core::model::{AttributeKind, Model, Table};
+use keyfold_core::model::{AttributeKind, EntityId, Model, Table};
 use keyfold_core::query::check::{Caller, CheckedRequest};
 use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
 use serde_json::{Value, json};
@@ -59,8 +59,11 @@ pub(crate) fn read(model: &Model, args: &RequestArgs) -> anyhow::Result<QueryReq
     }
     let name = args.table.as_deref().context("give a --table or a --request")?;
     let table = table(model, name)?;
-    let conditions =
-        args.conditions.iter().map(|text| condition(table, text)).collect::<anyhow::Result<Vec<_>>>()?;
+    // An unknown entity is reported by the check of the request.
+    let entities: Vec<EntityId> =
+        args.entity.iter().filter_map(|name| table.entity(name)).map(|(id, _)| id).collect();
+    let conditions = args.conditions.iter().map(|text| condition(table, &entities, text));
+    let conditions = conditions.collect::<anyhow::Result<Vec<_>>>()?;
     Ok(QueryRequest {
         table: table.id.clone(),
         entity: args.entity.clone(),
@@ -89,7 +92,7 @@ pub(crate) const OPERATORS: [(&str, &str); 8] = [
 ];
 
 /// `attribute operator value`, as a condition of a request.
-fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
+fn condition(table: &Table, entities: &[EntityId], text: &str) -> anyhow::Result<Value> {
     if let Some(name) = text.strip_suffix("!?") {
         return Ok(json!({ "attribute": name.trim(), "operator": "exists", "value": false }));
     }
@@ -105,7 +108,7 @@ fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
         );
     };
     let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
-    let typed = |value: &str| value_of(table, name, value);
+    let typed = |value: &str| value_of(table, entities, name, value);
     let several = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     Ok(match (operator, several, value.split_once("..")) {
         ("=", Some(values), _) => {
@@ -120,8 +123,8 @@ fn condition(table: &Table, text: &str) -> anyhow::Result<Value> {
 }
 
 /// A text as a value of the attribute's type. The planner checks it later, like all other values.
-fn value_of(table: &Table, name: &str, text: &str) -> Value {
-    match table.attributes.get(name).map(|attribute| attribute.kind) {
+fn value_of(table: &Table, entities: &[EntityId], name: &str, text: &str) -> Value {
+    match table.attribute_of(entities, name).map(|attribute| attribute.kind) {
         Some(AttributeKind::Number | AttributeKind::NumberSet) => json!({ "N": text }),
         Some(AttributeKind::Boolean) => text.parse::<bool>().map_or_else(|_| json!(text), Value::Bool),
         _ => json!(text),
@@ -145,7 +148,7 @@ mod tests {
     fn read_condition(text: &str) -> String {
         let manifest = "[tables.t]\nname = \"tbl\"\npartition = \"id\"\n[tables.t.attributes]\nid = \"string\"\nn = \"number\"\n";
         let model = keyfold_core::manifest::parse("t", manifest).model.unwrap();
-        condition(&model.tables[0], text)
+        condition(&model.tables[0], &[], text)
             .map_or_else(|error| format!("error: {error}"), |value| value.to_string())
     }
 

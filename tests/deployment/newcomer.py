@@ -2,7 +2,7 @@
 
 Usage: python tests/deployment/newcomer.py KEYFOLD
 Tables with items are made with boto3 in a simulated AWS (moto). Then come the commands of docs/operations.md, "From live tables to an
-answer", with the program KEYFOLD; `sam deploy` is done as deploy.py does it. moto runs no function: the retrofit is the command's.
+answer", with the program KEYFOLD; `sam deploy` is done as deploy.py does it.
 """
 
 import json

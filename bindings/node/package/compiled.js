@@ -4,8 +4,8 @@
 import { BUILD } from "./build.js";
 import { KeyfoldError } from "./core.js";
 
-/** The version of this form. Every other is refused. */
-export const FORMAT = 1;
+/** The version of this form, and of the manifest's language that the text is in. Every other is refused. */
+export const FORMAT = 2;
 const HEAD_BYTES = 4;
 /** Differences that are nearer than this are one piece. */
 const GAP_BYTES = 64;

@@ -173,6 +173,9 @@ fn assignment(table: &Table, text: &str) -> anyhow::Result<(String, AttributeVal
         let value = value_of_json(table, name, value).with_context(|| format!("attribute `{name}`"))?;
         return Ok((name.to_owned(), value));
     }
+    if table.mixed_type(&[], name).is_some() {
+        anyhow::bail!("attribute `{name}` has different types in two entities: write `{name}:=JSON`");
+    }
     let typed = match table.attributes.get(name).map(|attribute| attribute.kind) {
         Some(Number) => AttributeValue::N(value.to_owned()),
         Some(Boolean) => AttributeValue::Bool(

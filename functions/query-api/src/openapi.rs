@@ -86,7 +86,7 @@ fn question_operation(table: &Table, question: &Question) -> Value {
     let mut parameters: Vec<Value> = question
         .parameters()
         .iter()
-        .filter_map(|condition| parameter::of_condition(table, condition))
+        .filter_map(|condition| parameter::of_condition(table, question, condition))
         .collect();
     parameters.extend(parameter::own(question));
     let item = reference(&schema::item_name(table));

@@ -20,13 +20,18 @@ pub struct Attribute {
     pub values: Option<Vec<AttributeValue>>,
     /// Named value maps that templates may use: map name -> (value -> code). Both sides are unique.
     pub maps: BTreeMap<String, BTreeMap<String, String>>,
-    /// Does every item of the table have it? The write path refuses one that does not.
+    /// Does every item of the table, or of the entity that declares it, have it? The write path refuses one that does not.
     pub required: bool,
     /// Does it stand in a folded key alone? Stored items do not have it then; it is read from the key.
     pub from_key: bool,
 }
 
 impl Attribute {
+    /// Do both have the same type and the same value maps?
+    pub(crate) fn is_same_type(&self, other: &Attribute) -> bool {
+        self.kind == other.kind && self.maps == other.maps
+    }
+
     /// An attribute of which nothing but its type is known.
     pub fn new(name: &str, kind: AttributeKind) -> Attribute {
         Attribute {

@@ -182,14 +182,16 @@ fn read<'a>(root: &'a DeTable<'a>, advice: Advice, findings: &mut Findings<'_>) 
     let keys: Vec<Keys<'a>> = texts.iter().map(|text| Keys::resolve(text, findings)).collect();
     let tables: Vec<Option<Table>> =
         texts.iter().zip(&keys).map(|(text, keys)| table_build::build(text, keys, findings)).collect();
-    for ((text, keys), table) in texts.iter().zip(&keys).zip(&tables) {
+    for (text, keys) in texts.iter().zip(&keys) {
         advice::separators(text, keys, findings);
-        if let (Advice::Given, Some(table)) = (advice, table) {
-            advice::give(text, keys, table, findings);
-        }
     }
     let questions = questions::questions(&texts, &fields.entries("questions", findings), findings);
     let retrofits = retrofits::retrofits(&texts, &keys, &fields.entries("retrofits", findings), findings);
+    for ((text, keys), table) in texts.iter().zip(&keys).zip(&tables) {
+        if let (Advice::Given, Some(table)) = (advice, table) {
+            advice::give(text, keys, table, &retrofits, findings);
+        }
+    }
     let prices = prices::prices(fields.entry("prices"), findings);
     let deploy = deploy::deploy(&texts, &tables, &retrofits, fields.entry("deploy"), findings);
     Some(Model { tables: tables.into_iter().collect::<Option<_>>()?, questions, retrofits, prices, deploy })

@@ -90,7 +90,9 @@ pub struct Table {
     pub partition: KeyAttribute,
     /// The sort key, if the table has one.
     pub sort: Option<KeyAttribute>,
-    /// The declared attributes, by name. Others are carried along untyped.
+    /// The declared attributes, by name: those of all items, and those that entities have of their own. What is said here of an
+    /// attribute holds for every item that has it, unless two entities give it [different types](Table::mixed_type). Attributes
+    /// that are not declared are carried along untyped.
     pub attributes: BTreeMap<String, Attribute>,
     /// The attribute in which an item says which entity it is, if the manifest names one.
     pub entity_attribute: Option<String>,
@@ -138,6 +140,48 @@ impl Table {
             .map(|(at, entity)| (EntityId(at), entity))
     }
 
+    /// The attributes that an item of this entity can have; for an item of no entity, all.
+    pub fn attributes_of(&self, entity: Option<EntityId>) -> &BTreeMap<String, Attribute> {
+        entity.map_or(&self.attributes, |entity| &self.entities[entity.0].attributes)
+    }
+
+    /// The declared attributes that no item of this entity has.
+    pub fn never<'t>(&'t self, entity: &'t Entity) -> impl Iterator<Item = &'t str> {
+        let names = self.attributes.keys().map(String::as_str);
+        names.filter(|name| !entity.attributes.contains_key(*name))
+    }
+
+    /// The attributes that every item of this entity has, beside those that every item of the table has.
+    pub fn requires<'t>(&'t self, entity: &'t Entity) -> impl Iterator<Item = &'t str> {
+        let of_all = |name: &str| self.attributes.get(name).is_some_and(|attribute| attribute.required);
+        let own = entity.attributes.values().filter(|attribute| attribute.required);
+        own.map(|attribute| attribute.name.as_str()).filter(move |name| !of_all(name))
+    }
+
+    /// Is the attribute read from a key in items of this entity?
+    pub fn is_from_key(&self, entity: Option<EntityId>, name: &str) -> bool {
+        self.attributes_of(entity).get(name).is_some_and(|attribute| attribute.from_key)
+    }
+
+    /// Two of these entities (of all, where none is named) that give the attribute different types.
+    pub fn mixed_type(&self, entities: &[EntityId], name: &str) -> Option<(&Entity, &Entity)> {
+        let is_asked = |at: &usize| entities.is_empty() || entities.contains(&EntityId(*at));
+        let asked = self.entities.iter().enumerate().filter(|(at, _)| is_asked(at));
+        let mut declaring = asked.filter_map(|(_, entity)| Some((entity, entity.attributes.get(name)?)));
+        let (first, declared) = declaring.next()?;
+        declaring.find(|(_, other)| !declared.is_same_type(other)).map(|(other, _)| (first, other))
+    }
+
+    /// The attribute as these entities declare it. With none named, or several, what holds for all that have it.
+    pub fn attribute_of(&self, entities: &[EntityId], name: &str) -> Option<&Attribute> {
+        let own = |entity: &EntityId| self.entities[entity.0].attributes.get(name);
+        match entities {
+            [only] => own(only).or_else(|| self.attributes.get(name)),
+            _ if self.mixed_type(&[], name).is_some() => entities.iter().find_map(own),
+            _ => self.attributes.get(name),
+        }
+    }
+
     /// The table's own key attributes: partition key, then sort key.
     pub fn key_attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
         std::iter::once(&self.partition).chain(&self.sort)
@@ -156,11 +200,9 @@ pub struct Entity {
     pub name: String,
     /// What an item must say to be of this kind; all of it. Never empty.
     pub when: Vec<When>,
-    /// The attributes that every item of the entity has. The write path refuses one that lacks any.
-    pub requires: Vec<String>,
-    /// The attributes that no item of the entity has. The write path refuses one that has any, so a condition that
-    /// needs one of them cannot mean this entity.
-    pub never: Vec<String>,
+    /// The declared attributes that its items can have: those of all items, and its own. The write path refuses an item that has
+    /// a declared attribute of others, so a condition that needs one of these cannot mean this entity.
+    pub attributes: BTreeMap<String, Attribute>,
 }
 
 impl Entity {
@@ -346,7 +388,27 @@ pub struct QuestionBranch {
     pub conditions: Vec<QuestionCondition>,
 }
 
+impl QuestionBranch {
+    /// The entities of the branch, or those of its question.
+    pub(crate) fn entities_or<'q>(&'q self, of_question: &'q [EntityId]) -> &'q [EntityId] {
+        if self.entities.is_empty() { of_question } else { &self.entities }
+    }
+}
+
 impl Question {
+    /// The entities whose items a parameter is about: those of its branch, else those of the question.
+    pub fn entities_of(&self, asked: &QuestionCondition) -> &[EntityId] {
+        let is_asked = |conditions: &[QuestionCondition]| {
+            let mut conditions = conditions.iter();
+            conditions.any(|one| one.attribute == asked.attribute && one.operator == asked.operator)
+        };
+        let of_branch = || self.branches.iter().find(|branch| is_asked(&branch.conditions));
+        match is_asked(&self.conditions) {
+            true => &self.entities,
+            false => of_branch().map_or(&self.entities, |branch| branch.entities_or(&self.entities)),
+        }
+    }
+
     /// Everything that is asked, each attribute and operator once: the parameters of the question. A parameter is
     /// optional only if every branch that asks for it lets you leave it out.
     pub fn parameters(&self) -> Vec<QuestionCondition> {

@@ -105,6 +105,14 @@ fn prefixes() -> Vec<(&'static [&'static str], String)> {
             ),
         ),
         (
+            &["mixed-type"],
+            by_prefix(
+                ", kind = \"string\"",
+                "when = { kind = \"a\" }\npartition = \"A#{id}\"\nattributes.x = \"number\"",
+                "when = { kind = \"b\" }\npartition = \"B#{id}\"\nattributes.x = \"string\"",
+            ) + "[tables.t.indexes.byX]\npartition = \"x\"\n",
+        ),
+        (
             &["scope-unproven"],
             "[tables.t]\nname = \"tbl\"\npartition = \"id\"\nscope = { org = \"jwt.org\" }\n\
              attributes = { id = \"string\", org = { type = \"string\", from-key = true }, note = \"string\" }\n\

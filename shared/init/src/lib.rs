@@ -147,6 +147,7 @@ fn checked(
         let mut progress = false;
         for found in parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error) {
             let section = section_of(&text, found.line);
+            let section = section.strip_suffix(".attributes").map_or(section.clone(), str::to_owned);
             let removable = section.starts_with("questions.") || section.contains(".entities.");
             if removable && !refused.contains_key(&section) {
                 refused.insert(section, found.message.clone());

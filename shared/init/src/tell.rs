@@ -1,11 +1,11 @@
-//! How items show which entity they are, where the source does not say: an attribute, an attribute that only they have, or the
-//! text that their keys begin with.
+//! How items show which entity they are, where the source does not say: the text that their keys begin with, an attribute, or an
+//! attribute that only they have. Keys come first: every item has them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyfold_core::value::AttributeValue;
+use keyfold_core::value::{AttributeValue, Item};
 
-use crate::draft::{EntityDraft, TableDraft, WhenDraft};
+use crate::draft::{EntityDraft, SampledItem, TableDraft, WhenDraft};
 use crate::name::plain;
 use crate::template::prefix;
 
@@ -14,6 +14,9 @@ pub(crate) fn apart(table: &mut TableDraft) {
     let named = table.entities.iter().filter(|entity| !entity.name.is_empty()).count();
     if named < 2 {
         return;
+    }
+    if table.entities.iter().all(|entity| entity.when.is_empty()) && !by_prefixes(table) {
+        by_named_attribute(table);
     }
     by_attribute(table);
     for at in 0..table.entities.len() {
@@ -34,11 +37,51 @@ pub(crate) fn apart(table: &mut TableDraft) {
     same_templates(table);
 }
 
-fn rows<'a>(
-    table: &'a TableDraft,
-    entity: &'a EntityDraft,
-) -> impl Iterator<Item = &'a keyfold_core::value::Item> {
+fn rows<'a>(table: &'a TableDraft, entity: &'a EntityDraft) -> impl Iterator<Item = &'a Item> {
     table.items.iter().filter(|row| row.entity.as_deref() == Some(entity.name.as_str())).map(|row| &row.item)
+}
+
+/// The beginnings of keys, if they tell every sampled item apart.
+fn by_prefixes(table: &mut TableDraft) -> bool {
+    let found: Option<Vec<Recognised>> = (0..table.entities.len()).map(|at| by_prefix(table, at)).collect();
+    let Some(found) = found.filter(|_| !table.items.is_empty()) else { return false };
+    let begins = |item: &Item, (key, test): &(String, WhenDraft)| match (item.get(key), test) {
+        (Some(AttributeValue::S(text)), WhenDraft::BeginsWith(prefix)) => text.starts_with(prefix),
+        _ => false,
+    };
+    let is_told = |row: &SampledItem| {
+        let told = found
+            .iter()
+            .zip(&table.entities)
+            .filter(|((when, _), _)| when.iter().all(|one| begins(&row.item, one)));
+        let names: Vec<&str> = told.map(|(_, entity)| entity.name.as_str()).collect();
+        row.entity.as_deref().is_some_and(|own| names == [own])
+    };
+    if !table.items.iter().all(is_told) {
+        return false;
+    }
+    for (entity, (when, evidence)) in table.entities.iter_mut().zip(found) {
+        entity.when = when;
+        entity.evidence.push(evidence);
+    }
+    true
+}
+
+/// The attribute whose values name the entities. An item that lacks it is of none.
+fn by_named_attribute(table: &mut TableDraft) {
+    let Some(attribute) = table.entity_attribute.clone() else { return };
+    for entity in &mut table.entities {
+        entity.when = vec![(attribute.clone(), WhenDraft::In(vec![entity.name.clone()]))];
+    }
+    let lacking = table.items.iter_mut().filter(|row| !row.item.contains_key(attribute.as_str()));
+    lacking.for_each(|row| row.entity = None);
+    let none = table.items.iter().filter(|row| row.entity.is_none()).count();
+    if none > 0 {
+        table.notes.push(format!(
+            "`{attribute}` is absent in {none} of {} sampled items: they are of no entity",
+            table.items.len()
+        ));
+    }
 }
 
 /// One attribute with another value in each entity.

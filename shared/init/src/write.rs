@@ -7,7 +7,8 @@ use keyfold_core::model::{AttributeKind, Precision, Projection, ScalarType};
 
 use crate::describe::kind_of;
 use crate::draft::{
-    AttributeDraft, Draft, EntityDraft, IndexDraft, QuestionDraft, TableDraft, Ttl, WhenDraft,
+    AttributeDraft, Draft, EntityDraft, IndexDraft, QuestionDraft, SampledItem, TableDraft, Ttl, WhenDraft,
+    counted,
 };
 use crate::name;
 use crate::questions::attribute;
@@ -314,53 +315,92 @@ impl Writer<'_> {
         declared
     }
 
+    /// The attributes of all items. Those of one entity are written with it.
     fn attributes(&self, text: &mut String) {
+        let live = self.live();
+        let mut shared: Vec<(String, AttributeDraft)> = self.declared().into_iter().collect();
+        shared.retain(|(name, attribute)| self.is_shared(name, attribute, &live));
+        if shared.is_empty() {
+            return;
+        }
         let _ = writeln!(text, "\n[tables.{}.attributes]", toml_key(self.id));
-        for (name, attribute) in self.declared() {
+        for (name, attribute) in shared {
+            let of = self.alone().or_else(|| live.first().copied());
+            let from_key = of.is_some_and(|entity| self.is_from_key(&name, &attribute, entity));
+            let required =
+                attribute.required || live.first().is_some_and(|entity| self.requires(entity, &name));
             let mut notes = attribute.evidence.clone();
-            if attribute.key_only {
+            if from_key {
                 notes.insert(0, "read from the key: no item holds it as an attribute".to_owned());
             }
-            notes.dedup();
-            let notes =
-                if notes.is_empty() { String::new() } else { format!(" # {}", comment(&notes.join("; "))) };
-            let Some(kind) = attribute.kind.map(AttributeKind::name) else {
-                let _ = writeln!(text, "# {} is not declared.{notes}", comment(&name));
-                continue;
-            };
-            let mut fields = vec![format!("type = {}", quoted(kind))];
-            if let Some(AttributeKind::Timestamp(precision)) = attribute.kind {
-                fields.extend(precision_word(precision).map(|word| format!("precision = {}", quoted(word))));
-            }
-            if !attribute.values.is_empty() && attribute.kind == Some(AttributeKind::String) {
-                fields.push(format!("values = {}", quoted_list(&attribute.values)));
-            }
-            if attribute.required {
-                fields.push("required = true".to_owned());
-            }
-            if self.is_from_key(&name, attribute.key_only) {
-                fields.push("from-key = true".to_owned());
-            }
-            let value = if fields.len() == 1 { quoted(kind) } else { format!("{{ {} }}", fields.join(", ")) };
-            let _ = writeln!(text, "{} = {value}{notes}", toml_key(&name));
+            attribute_line(&name, &AttributeDraft { required, ..attribute }, from_key, notes, text);
         }
     }
 
-    /// Is the attribute read from a key? Only if a key keeps it that the manifest declares.
-    fn is_from_key(&self, name: &str, nowhere: bool) -> bool {
-        let entities: Vec<&EntityDraft> = match self.alone() {
-            Some(only) => vec![only],
-            None => self.live(),
-        };
+    /// Is the attribute declared once, because every entity has it in the same way, or none is known to have it?
+    fn is_shared(&self, name: &str, attribute: &AttributeDraft, live: &[&EntityDraft]) -> bool {
+        let with = live.iter().filter(|entity| self.has(entity, name)).count();
+        let way =
+            |entity: &&EntityDraft| (self.is_from_key(name, attribute, entity), self.requires(entity, name));
+        let is_undeclared = attribute.kind.is_none();
+        let alike = || live.iter().all(|entity| way(entity) == way(&live[0]));
+        is_undeclared || attribute.required || with == 0 || with == live.len() && alike()
+    }
+
+    /// Can items of this entity have the attribute, stored or in a key?
+    fn has(&self, entity: &EntityDraft, name: &str) -> bool {
+        let of_entity = |row: &&SampledItem| row.entity.as_deref() == Some(entity.name.as_str());
+        entity.attributes.contains(name)
+            || entity.requires.contains(name)
+            || entity.key_only.contains(name)
+            || entity.templates.values().any(|text| template::attributes(text).iter().any(|one| one == name))
+            || entity.when.iter().any(|(one, test)| one == name && *test != WhenDraft::Exists(false))
+            || self.table.items.iter().filter(of_entity).any(|row| row.item.contains_key(name))
+    }
+
+    /// Does every item of this entity store the attribute?
+    fn requires(&self, entity: &EntityDraft, name: &str) -> bool {
+        entity.requires.contains(name) && !entity.key_only.contains(name)
+    }
+
+    /// The attributes of one entity, as a section of their own.
+    fn own_attributes(&self, entity: &EntityDraft, text: &mut String) {
+        let live = self.live();
+        let mut own: Vec<(String, AttributeDraft)> = self.declared().into_iter().collect();
+        own.retain(|(name, attribute)| !self.is_shared(name, attribute, &live) && self.has(entity, name));
+        if own.is_empty() {
+            return;
+        }
+        let section = self.section("entities", &self.entity_id(entity));
+        let _ = writeln!(text, "[{section}.attributes]");
+        let of_entity = |row: &&SampledItem| row.entity.as_deref() == Some(entity.name.as_str());
+        let rows: Vec<&SampledItem> = self.table.items.iter().filter(of_entity).collect();
+        for (name, attribute) in own {
+            let required = self.requires(entity, &name);
+            let from_key = self.is_from_key(&name, &attribute, entity);
+            let with = rows.iter().filter(|row| row.item.contains_key(name.as_str())).count();
+            let mut notes: Vec<String> =
+                attribute.evidence.iter().filter(|note| !note.starts_with("in ")).cloned().collect();
+            if from_key {
+                notes.insert(0, "read from the key: no item of the entity stores it".to_owned());
+            } else if with > 0 {
+                notes.insert(0, counted(with, rows.len()));
+            }
+            attribute_line(&name, &AttributeDraft { required, ..attribute }, from_key, notes, text);
+        }
+    }
+
+    /// Is the attribute read from a key in items of this entity? Only if a key keeps it that the manifest declares.
+    fn is_from_key(&self, name: &str, attribute: &AttributeDraft, entity: &EntityDraft) -> bool {
         let stored = self.table.key_attributes().iter().any(|key| key == name && !self.is_folded(key));
         let keeps = |(key, template): (&String, &String)| {
             self.is_folded(key)
                 && (template.contains(&format!("{{{name}}}")) || template.contains(&format!("{{{name}:0")))
         };
-        let distinguishes = |entity: &&EntityDraft| {
-            (nowhere || entity.key_only.contains(name)) && entity.templates.iter().any(keeps)
-        };
-        !stored && self.table.ttl != Ttl::On(name.to_owned()) && entities.iter().any(distinguishes)
+        !stored
+            && self.table.ttl != Ttl::On(name.to_owned())
+            && (attribute.key_only || entity.key_only.contains(name))
+            && entity.templates.iter().any(keeps)
     }
 
     fn index(&self, index: &IndexDraft, text: &mut String) {
@@ -429,11 +469,6 @@ impl Writer<'_> {
         for line in &entity.evidence {
             let _ = writeln!(body, "# {}.", comment(line));
         }
-        if !entity.key_only.is_empty() {
-            let names: Vec<&str> = entity.key_only.iter().map(String::as_str).collect();
-            let _ =
-                writeln!(body, "# Read from the key, which alone has them: {}.", comment(&names.join(", ")));
-        }
         if !entity.when.is_empty() {
             let one = |(name, test): &(String, WhenDraft)| {
                 let test = match test {
@@ -448,15 +483,6 @@ impl Writer<'_> {
             };
             let conditions: Vec<String> = entity.when.iter().map(one).collect();
             let _ = writeln!(body, "when = {{ {} }}", conditions.join(", "));
-        }
-        let requires: Vec<&String> = entity
-            .requires
-            .iter()
-            .filter(|name| !entity.key_only.contains(*name) && !self.is_folded(name))
-            .filter(|name| self.declared().get(*name).is_some_and(|attribute| attribute.kind.is_some()))
-            .collect();
-        if !requires.is_empty() {
-            let _ = writeln!(body, "requires = {}", quoted_list(requires));
         }
         let mut done: Vec<&String> = Vec::new();
         let keys = |field: &'static str, key: Option<&String>| key.map(|key| (field.to_owned(), key.clone()));
@@ -487,6 +513,7 @@ impl Writer<'_> {
                 let _ = writeln!(body, "{place} = {}{why}", quoted(template));
             }
         }
+        self.own_attributes(entity, &mut body);
         section_text(self.refused.get(&section), &body, text);
     }
 
@@ -581,6 +608,37 @@ fn section_text(refused: Option<&String>, body: &str, text: &mut String) {
             }
         }
     }
+}
+
+/// A declared attribute, with its evidence.
+fn attribute_line(
+    name: &str,
+    attribute: &AttributeDraft,
+    from_key: bool,
+    mut notes: Vec<String>,
+    text: &mut String,
+) {
+    notes.dedup();
+    let notes = if notes.is_empty() { String::new() } else { format!(" # {}", comment(&notes.join("; "))) };
+    let Some(kind) = attribute.kind.map(AttributeKind::name) else {
+        let _ = writeln!(text, "# {} is not declared.{notes}", comment(name));
+        return;
+    };
+    let mut fields = vec![format!("type = {}", quoted(kind))];
+    if let Some(AttributeKind::Timestamp(precision)) = attribute.kind {
+        fields.extend(precision_word(precision).map(|word| format!("precision = {}", quoted(word))));
+    }
+    if !attribute.values.is_empty() && attribute.kind == Some(AttributeKind::String) {
+        fields.push(format!("values = {}", quoted_list(&attribute.values)));
+    }
+    if attribute.required && !from_key {
+        fields.push("required = true".to_owned());
+    }
+    if from_key {
+        fields.push("from-key = true".to_owned());
+    }
+    let value = if fields.len() == 1 { quoted(kind) } else { format!("{{ {} }}", fields.join(", ")) };
+    let _ = writeln!(text, "{} = {value}{notes}", toml_key(name));
 }
 
 fn precision_word(precision: Precision) -> Option<&'static str> {

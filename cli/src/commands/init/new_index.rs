@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use keyfold_core::key::{KeyMode, Part};
 use keyfold_core::manifest;
-use keyfold_core::model::{AttributeKind, IndexKind, KeySource, Model, Table};
+use keyfold_core::model::{Attribute, AttributeKind, IndexKind, KeySource, Model, Table};
 use serde_json::json;
 
 use super::sample::any_item;
@@ -55,9 +55,21 @@ pub(super) fn run(
     }
     let has_items = globals.endpoint.is_some().then(|| any_item(globals, &table.name)).transpose()?;
     let file = ManifestFile::read(path)?;
-    let addition = addition(&model, &file.text, table, &partition, &sort, has_items);
-    let text = format!("{}\n{}", file.text.trim_end(), addition.text);
-    let parsed = manifest::parse(&file.name, &text);
+    let make = |native| addition(&model, &file.text, table, (&partition, &sort), native, has_items);
+    let with = |addition: Addition| {
+        let text = format!("{}\n{}", file.text.trim_end(), addition.text);
+        (manifest::parse(&file.name, &text), text, addition)
+    };
+    let (mut parsed, mut text, mut addition) = with(make(false));
+    // No folded key where a native one would do: `check` would advise against it at once.
+    let advised = format!("a native key would serve index `{}`,", addition.index);
+    if parsed
+        .diagnostics
+        .iter()
+        .any(|found| found.code == "native-would-serve" && found.message.starts_with(&advised))
+    {
+        (parsed, text, addition) = with(make(true));
+    }
     if parsed.model.is_none() {
         out.styled_note(parsed.render(&text, out.colour()));
         bail!("the index does not fit into `{}`; nothing was changed", file.name);
@@ -110,8 +122,8 @@ fn addition(
     model: &Model,
     text_before: &str,
     table: &Table,
-    partition: &[String],
-    sort: &[String],
+    (partition, sort): (&[String], &[String]),
+    native: bool,
     has_items: Option<bool>,
 ) -> Addition {
     let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
@@ -126,7 +138,7 @@ fn addition(
         true => successor(model, text_before, table),
         false => (table.id.clone(), String::new()),
     };
-    let (sections, folds) = index_and_question(table, &id, &index, partition, sort);
+    let (sections, folds) = index_and_question(table, &id, &index, (partition, sort), native);
     text += &sections;
     let needs_retrofit = (folds || is_full) && has_items != Some(false);
     let retrofit = needs_retrofit.then(|| {
@@ -148,7 +160,7 @@ fn addition(
             table.id
         ),
         (false, _) => {
-            "No retrofit: each key is one attribute, so DynamoDB itself fills the index when it is created.".to_owned()
+            "No retrofit: the keys are attributes of the items, so DynamoDB itself fills the index when it is created.".to_owned()
         }
         (true, Some(false)) => "No retrofit: the table has no items.".to_owned(),
         (true, _) => "A retrofit in place: the table keeps its key and the index is global, so DynamoDB can add it to the live table. \
@@ -163,11 +175,14 @@ fn index_and_question(
     table: &Table,
     id: &str,
     index: &str,
-    partition: &[String],
-    sort: &[String],
+    (partition, sort): (&[String], &[String]),
+    native: bool,
 ) -> (String, bool) {
-    let (partition_key, partition_folds) = key(table, partition, &format!("{index}_pk"));
-    let (sort_key, sort_folds) = key(table, sort, &format!("{index}_sk"));
+    let key = |names: &[String], role: &str| match native {
+        true => (format!("{names:?}"), false),
+        false => key(table, names, &format!("{index}_{role}")),
+    };
+    let ((partition_key, partition_folds), (sort_key, sort_folds)) = (key(partition, "pk"), key(sort, "sk"));
     let conditions: Vec<String> = partition
         .iter()
         .map(|name| format!("{name:?}"))
@@ -234,7 +249,8 @@ fn successor(model: &Model, text: &str, table: &Table) -> (String, String) {
 /// The key as the manifest writes it, and whether it is folded. One attribute is the key itself.
 fn key(table: &Table, names: &[String], attribute: &str) -> (String, bool) {
     if let [only] = names {
-        let natural = table.attributes.get(only).is_some_and(|one| one.kind.scalar().is_some());
+        let is_key = |one: &Attribute| one.kind.scalar().is_some() && !one.from_key;
+        let natural = table.attributes.get(only).is_some_and(is_key);
         if natural {
             return (format!("{only:?}"), false);
         }

@@ -75,19 +75,15 @@ fn fields(table: &Table, entity: Option<&Entity>) -> Vec<Field> {
     let of = |attribute: &Attribute| {
         let name = attribute.name.as_str();
         let when = entity.and_then(|entity| entity.when.iter().find(|when| when.attribute == name));
-        let is_never = entity.is_some_and(|entity| entity.never.iter().any(|never| never == name))
-            || matches!(when, Some(When { test: WhenTest::Exists(false), .. }));
-        let required = attribute.required
-            || natural.contains(name)
-            || when.is_some()
-            || entity.is_some_and(|entity| entity.requires.iter().any(|required| required == name));
+        let is_never = matches!(when, Some(When { test: WhenTest::Exists(false), .. }));
+        let required = attribute.required || natural.contains(name) || when.is_some();
         let values = match when.map(|when| &when.test) {
             Some(WhenTest::In(values)) => Some(values.clone()),
             _ => attribute.values.clone(),
         };
         (!is_never).then(|| Field { values, optional: !required, ..Field::of(attribute) })
     };
-    table.attributes.values().filter_map(of).collect()
+    entity.map_or(&table.attributes, |entity| &entity.attributes).values().filter_map(of).collect()
 }
 
 /// The attributes of which the primary key is made: those of a folded key are needed as far as its template is not optional.
@@ -112,7 +108,7 @@ fn key(table: &Table) -> Vec<Field> {
 
 fn parameters(table: &Table, question: &Question) -> Record {
     let of = |asked: &QuestionCondition| {
-        let attribute = table.attributes.get(&asked.attribute)?;
+        let attribute = table.attribute_of(question.entities_of(asked), &asked.attribute)?;
         let many = matches!(asked.operator, Operator::In | Operator::Between);
         // A prefix need not be a listed value.
         let values = match asked.operator {

@@ -8,8 +8,12 @@ use super::schema;
 use keyfold_core::query::question::param_name;
 
 /// The parameter of one condition.
-pub(super) fn of_condition(table: &Table, condition: &QuestionCondition) -> Option<Value> {
-    let attribute = table.attributes.get(&condition.attribute)?;
+pub(super) fn of_condition(
+    table: &Table,
+    question: &Question,
+    condition: &QuestionCondition,
+) -> Option<Value> {
+    let attribute = table.attribute_of(question.entities_of(condition), &condition.attribute)?;
     let value = match (condition.operator, attribute.kind) {
         // A part of a value is not yet a timestamp or one of the listed values.
         (Operator::BeginsWith | Operator::Contains, kind) => match kind {

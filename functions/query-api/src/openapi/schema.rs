@@ -62,11 +62,12 @@ fn listed(value: &AttributeValue) -> Value {
 }
 
 fn item(table: &Table) -> Value {
-    let properties: Map<String, Value> = table
-        .attributes
-        .values()
-        .map(|attribute| (attribute.name.clone(), of_attribute(attribute)))
-        .collect();
+    let property = |attribute: &Attribute| match table.mixed_type(&[], &attribute.name) {
+        None => of_attribute(attribute),
+        Some(_) => json!({}),
+    };
+    let properties: Map<String, Value> =
+        table.attributes.values().map(|attribute| (attribute.name.clone(), property(attribute))).collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": true })
 }
 

@@ -118,8 +118,7 @@ fn entity(name: &str, attribute: &str, test: WhenTest) -> Entity {
     Entity {
         name: name.to_owned(),
         when: vec![When { attribute: attribute.to_owned(), test }],
-        requires: Vec::new(),
-        never: Vec::new(),
+        attributes: BTreeMap::new(),
     }
 }
 

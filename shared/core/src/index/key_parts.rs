@@ -78,16 +78,13 @@ impl Table {
 
     /// The attributes that the item lacks and its keys hold.
     pub(crate) fn key_parts(&self, item: &Item) -> Vec<(Name, AttributeValue)> {
-        let is_missing = |name: &str| {
-            let declared = self.attributes.get(name);
-            declared.is_some_and(|attribute| attribute.from_key) && !item.contains_key(name)
-        };
         // Most tables have no such attribute.
         let mut in_keys = self.attributes.values().filter(|attribute| attribute.from_key);
         if in_keys.all(|attribute| item.contains_key(&attribute.name)) {
             return Vec::new();
         }
         let entity = self.entity_of(item).ok().flatten();
+        let is_missing = |name: &str| self.is_from_key(entity, name) && !item.contains_key(name);
         let mut parts: Vec<(Name, AttributeValue)> = Vec::new();
         for (_, key) in self.every_key() {
             let (KeySource::Folded(rules), Some(AttributeValue::S(text))) =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::index::error::{ItemError, ItemProblem};
 use crate::key::{is_date, is_timestamp};
-use crate::model::{Attribute, AttributeKind, Entity, Table};
+use crate::model::{Attribute, AttributeKind, EntityId, Table};
 use crate::value::{AttributeValue, Item, equal, type_letter};
 
 impl Table {
@@ -12,24 +12,23 @@ impl Table {
     /// table, or of its entity, must have.
     pub fn check_promises(&self, item: &Item) -> Result<(), ItemError> {
         let item = &*self.with_key_parts(item);
-        for attribute in self.attributes.values() {
+        let entity = self.entity_of(item)?;
+        for attribute in self.attributes_of(entity).values() {
             match item.get(&attribute.name) {
-                Some(value) => self.check_given(attribute, value, item)?,
-                None if attribute.required => return Err(self.missing(&attribute.name, None, item)),
+                Some(value) => self.check_given(entity, attribute, value, item)?,
+                None if attribute.required => return Err(self.missing(attribute, entity, item)),
                 None => {}
             }
         }
-        let Some(entity) = self.entity_of(item)?.map(|id| &self.entities[id.0]) else { return Ok(()) };
-        match entity.requires.iter().find(|name| !item.contains_key(*name)) {
-            Some(name) => Err(self.missing(name, Some(&entity.name), item)),
-            None => self.check_never(entity, item),
-        }
+        self.check_never(entity, item)
     }
 
     /// The planner leaves an entity out of a question about an attribute that the entity never has: an item that
     /// breaks the promise would be missing from the answer.
-    fn check_never(&self, entity: &Entity, item: &Item) -> Result<(), ItemError> {
-        match entity.never.iter().find(|name| item.contains_key(*name)) {
+    fn check_never(&self, entity: Option<EntityId>, item: &Item) -> Result<(), ItemError> {
+        let Some(EntityId(at)) = entity else { return Ok(()) };
+        let entity = &self.entities[at];
+        match self.never(entity).find(|name| item.contains_key(*name)) {
             Some(name) => {
                 let problem = ItemProblem::Never { entity: entity.name.clone() };
                 Err(self.item_error(None, Some(name), item, problem))
@@ -41,30 +40,31 @@ impl Table {
     /// The same of an update: `known` is what is known of the item after it, `removed` what it takes away. Nothing is said
     /// of attributes that are neither.
     pub fn check_change(&self, known: &Item, removed: &BTreeSet<String>) -> Result<(), ItemError> {
-        for attribute in self.attributes.values() {
+        let entity = self.entity_of(known).ok().flatten();
+        for attribute in self.attributes_of(entity).values() {
             match known.get(&attribute.name) {
-                Some(value) => self.check_given(attribute, value, known)?,
+                Some(value) => self.check_given(entity, attribute, value, known)?,
                 None if attribute.required && removed.contains(&attribute.name) => {
-                    return Err(self.missing(&attribute.name, None, known));
+                    return Err(self.missing(attribute, entity, known));
                 }
                 None => {}
             }
         }
-        let Ok(Some(entity)) = self.entity_of(known) else { return Ok(()) };
-        let entity = &self.entities[entity.0];
-        match entity.requires.iter().find(|name| removed.contains(*name)) {
-            Some(name) => Err(self.missing(name, Some(&entity.name), known)),
-            None => self.check_never(entity, known),
-        }
+        self.check_never(entity, known)
     }
 
     /// Checks the type and the value of an attribute that the item has.
     fn check_given(
         &self,
+        entity: Option<EntityId>,
         attribute: &Attribute,
         value: &AttributeValue,
         item: &Item,
     ) -> Result<(), ItemError> {
+        // Nothing is promised of an item that is of none of the entities which declare the attribute differently.
+        if entity.is_none() && self.mixed_type(&[], &attribute.name).is_some() {
+            return Ok(());
+        }
         let refused = |problem| Err(self.item_error(None, Some(&attribute.name), item, problem));
         let (expected, found) = (attribute.kind.type_letter(), type_letter(value));
         if expected != found {
@@ -88,9 +88,12 @@ impl Table {
         }
     }
 
-    fn missing(&self, name: &str, entity: Option<&str>, item: &Item) -> ItemError {
-        let problem = ItemProblem::Required { entity: entity.map(str::to_owned) };
-        self.item_error(None, Some(name), item, problem)
+    /// An attribute is absent that every item has, or every item of the entity.
+    fn missing(&self, attribute: &Attribute, entity: Option<EntityId>, item: &Item) -> ItemError {
+        let name = attribute.name.as_str();
+        let of_all = self.attributes.get(name).is_some_and(|attribute| attribute.required);
+        let entity = entity.filter(|_| !of_all).map(|EntityId(at)| self.entities[at].name.clone());
+        self.item_error(None, Some(name), item, ItemProblem::Required { entity })
     }
 }
 
@@ -139,9 +142,9 @@ mod tests {
     #[test]
     fn what_the_manifest_rules_out_is_refused() {
         let text = "[tables.app]\npartition = \"id\"\nsort = \"at\"\n\
-            attributes = { id = \"string\", at = \"timestamp\", day = \"date\", kind = \"string\", user = \"string\" }\n\
+            attributes = { id = \"string\", at = \"timestamp\", day = \"date\", kind = \"string\" }\n\
             indexes.byDay.partition = \"day\"\n\
-            [tables.app.entities.a]\nwhen = { kind = \"a\" }\nnever = [\"user\"]\n";
+            [tables.app.entities.a]\nwhen = { kind = \"a\" }\n[tables.app.entities.b]\nwhen = { kind = \"b\" }\nattributes.user = \"string\"\n";
         let table = crate::manifest::parse("keyfold.toml", text).model.unwrap().tables.remove(0);
         let code = |item: &str| table.written(fixture::item(item)).map(drop).map_err(|error| error.code());
         let with = |more: &str| format!(r#"{{"id":{{"S":"1"}},"at":{{"S":"2017-03-01T08:00:00Z"}}{more}}}"#);

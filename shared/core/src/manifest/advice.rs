@@ -13,7 +13,7 @@ mod separator;
 use super::diagnostic::Findings;
 use super::keys::Keys;
 use super::table_text::TableText;
-use crate::model::Table;
+use crate::model::{Retrofit, Table};
 
 /// Separators within values. They are looked at in any case: in verbatim mode they are an error.
 pub(super) fn separators<'a>(text: &TableText<'a>, keys: &Keys<'a>, findings: &mut Findings<'_>) {
@@ -22,10 +22,16 @@ pub(super) fn separators<'a>(text: &TableText<'a>, keys: &Keys<'a>, findings: &m
 
 /// Everything else worth saying about a table whose templates could be read. All of it is warnings: without it the model is
 /// the same.
-pub(super) fn give<'a>(text: &TableText<'a>, keys: &Keys<'a>, table: &Table, findings: &mut Findings<'_>) {
+pub(super) fn give<'a>(
+    text: &TableText<'a>,
+    keys: &Keys<'a>,
+    table: &Table,
+    retrofits: &[Retrofit],
+    findings: &mut Findings<'_>,
+) {
     hot_partition::check(text, keys, table, findings);
     collection::check(text, table, findings);
-    native::check(text, table, findings);
+    native::check(text, table, retrofits, findings);
     lossy::check(text, keys, findings);
     projection::check(text, table, findings);
     literal::check(text, keys, findings);

@@ -1,6 +1,7 @@
-//! `[tables.ID.attributes]`: the natural attributes and their types.
+//! The natural attributes and their types: `[tables.ID.attributes]`, those of all items, and
+//! `[tables.ID.entities.NAME.attributes]`, those that an entity has of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::de::DeValue;
@@ -15,28 +16,72 @@ use super::node::{Node, Text, TomlEntry};
 use super::suggest::did_you_mean;
 use crate::model::{Attribute, AttributeKind, Precision};
 
-/// The declared attributes of one table.
+/// The declared attributes of one table, or those of one entity alone.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     pub(super) by_name: BTreeMap<String, Attribute>,
     /// Characters that an attribute's values will contain, where the manifest says so.
     pub(super) contains: BTreeMap<String, String>,
     spans: BTreeMap<String, Range<usize>>,
+    /// Those that entities declare, and not the whole table.
+    of_entities: BTreeSet<String>,
+    /// Those of them to which two entities give different types: where the second is declared.
+    mixed: BTreeMap<String, Range<usize>>,
 }
 
 impl Attributes {
-    pub(super) fn read(entries: &[TomlEntry<'_>], table: &str, findings: &mut Findings<'_>) -> Attributes {
+    /// `owner`: the table, or the entity of it.
+    pub(super) fn read(entries: &[TomlEntry<'_>], owner: &str, findings: &mut Findings<'_>) -> Attributes {
         let mut attributes = Attributes::default();
         for entry in entries {
             check_attribute_name(&entry.name, findings);
-            attributes.add(entry, table, findings);
+            attributes.add(entry, owner, findings);
         }
         attributes
     }
 
-    fn add(&mut self, entry: &TomlEntry<'_>, table: &str, findings: &mut Findings<'_>) {
+    /// Adds what an entity declares for itself. For the whole table an attribute has what holds for every entity that has it.
+    pub(super) fn add_own(&mut self, own: &Attributes, findings: &mut Findings<'_>) {
+        for (name, attribute) in &own.by_name {
+            let span = own.spans[name].clone();
+            let Some(known) = self.by_name.get_mut(name) else {
+                self.by_name.insert(name.clone(), Attribute { required: false, ..attribute.clone() });
+                self.spans.insert(name.clone(), span);
+                self.of_entities.insert(name.clone());
+                continue;
+            };
+            if !self.of_entities.contains(name) {
+                findings
+                    .report(Code::DuplicateName, span, format!("all items have `{name}` already"))
+                    .related(self.spans[name].clone(), "declared for the whole table")
+                    .hint("leave it out here, or declare it in each entity that has it");
+                continue;
+            }
+            known.from_key |= attribute.from_key;
+            known.values = match (known.is_same_type(attribute), known.values.take(), &attribute.values) {
+                (true, Some(mut values), Some(more)) => {
+                    let new: Vec<_> = more.iter().filter(|value| !values.contains(value)).cloned().collect();
+                    values.extend(new);
+                    Some(values)
+                }
+                _ => None,
+            };
+            if !known.is_same_type(attribute) {
+                self.mixed.insert(name.clone(), span);
+            }
+        }
+        self.contains.extend(own.contains.clone());
+    }
+
+    /// The attributes that an entity's items can have: its own, and those of all items.
+    pub(super) fn with_own(&self, own: &Attributes) -> BTreeMap<String, Attribute> {
+        let shared = self.by_name.iter().filter(|(name, _)| !self.of_entities.contains(*name));
+        shared.chain(&own.by_name).map(|(name, attribute)| (name.clone(), attribute.clone())).collect()
+    }
+
+    fn add(&mut self, entry: &TomlEntry<'_>, owner: &str, findings: &mut Findings<'_>) {
         let name = entry.name.value.to_owned();
-        let what = format!("attribute `{name}` of table `{table}`");
+        let what = format!("attribute `{name}` of {owner}");
         let attribute = match entry.node.value {
             DeValue::Table(_) => {
                 let fields = Fields::read(entry, what, grammar::ATTRIBUTE, findings);
@@ -68,8 +113,40 @@ impl Attributes {
         self.spans.get(name).cloned()
     }
 
-    /// The declared attribute, or a report with the nearest name.
+    /// The declared attribute, or a report: with the nearest name, or where entities give it different types.
     pub(super) fn find(
+        &self,
+        name: &Text<'_>,
+        table: &str,
+        findings: &mut Findings<'_>,
+    ) -> Option<&Attribute> {
+        let found = self.find_any(name, table, findings)?;
+        (!self.reports_mixed(name.value, name.span.clone(), findings)).then_some(found)
+    }
+
+    /// Reports an attribute that has different types in two entities, where it needs one.
+    pub(super) fn reports_mixed(&self, name: &str, span: Range<usize>, findings: &mut Findings<'_>) -> bool {
+        let Some(second) = self.mixed.get(name) else { return false };
+        findings
+            .report(Code::MixedType, span, format!("`{name}` has different types in two entities"))
+            .related(self.spans[name].clone(), "declared here")
+            .related(second.clone(), "and differently here")
+            .hint("give it one type, or another name in one of the entities");
+        true
+    }
+
+    /// Do entities declare it, and not the whole table?
+    pub(super) fn is_of_entities(&self, name: &str) -> bool {
+        self.of_entities.contains(name)
+    }
+
+    /// Do two entities give it different types?
+    pub(super) fn is_mixed(&self, name: &str) -> bool {
+        self.mixed.contains_key(name)
+    }
+
+    /// The declared attribute, whatever its types are, or a report with the nearest name.
+    pub(super) fn find_any(
         &self,
         name: &Text<'_>,
         table: &str,

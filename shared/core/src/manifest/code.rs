@@ -76,6 +76,7 @@ codes! {
     SameWhen "same-when" Error "two entities claim the same items"
     OperatorMisfit "operator-misfit" Error "an operator cannot be asked of an attribute of this type"
     OrderMisfit "order-misfit" Error "values of this type have no order"
+    MixedType "mixed-type" Error "an attribute needs one type here, and two entities give it different ones"
     BadFromKey "bad-from-key" Error "an attribute is declared as read from a key, and no key can tell it"
     ScopeUnproven "scope-unproven" Error "callers may write a table in which no key proves whose item it is"
     EntityKeyMismatch "entity-key-mismatch" Error "an entity's own `when` does not take the keys that its template makes"

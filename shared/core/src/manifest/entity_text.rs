@@ -1,5 +1,7 @@
 //! `[tables.ID.entities.NAME]`: one kind of item in a table that several share.
 
+use std::collections::BTreeMap;
+
 use super::attributes::Attributes;
 use super::code::Code;
 use super::diagnostic::Findings;
@@ -9,7 +11,7 @@ use super::name::check_id;
 use super::node::{Node, Text, TomlEntry};
 use super::when::{Askable, conditions};
 use crate::key::KeyRole;
-use crate::model::{When, WhenTest};
+use crate::model::{Attribute, When, WhenTest};
 use crate::value::AttributeValue;
 
 /// An entity as written.
@@ -17,10 +19,9 @@ use crate::value::AttributeValue;
 pub(super) struct EntityText<'a> {
     pub(super) name: Text<'a>,
     pub(super) when: Vec<When>,
-    /// The attributes that each of its items has.
-    pub(super) requires: Vec<String>,
-    /// The attributes that none of its items has.
-    pub(super) never: Vec<String>,
+    /// The attributes that its items can have: its own, and those of all items.
+    pub(super) attributes: BTreeMap<String, Attribute>,
+    pub(super) own: Attributes,
     /// Its templates for the table's own keys and those of the indexes.
     pub(super) templates: Vec<EntityTemplate<'a>>,
 }
@@ -43,15 +44,29 @@ pub(super) struct Surroundings<'s, 'a> {
     pub(super) own_keys: &'s [String],
 }
 
+/// An entity of which the attributes have been read. What it means is known once those of all entities are.
+pub(super) struct EntityFields<'a> {
+    name: Text<'a>,
+    fields: Fields<'a>,
+    pub(super) own: Attributes,
+}
+
+impl<'a> EntityFields<'a> {
+    pub(super) fn read(entry: &TomlEntry<'a>, table: &str, findings: &mut Findings<'_>) -> Self {
+        check_id(&entry.name, "an entity", findings);
+        let owner = format!("entity `{}` of table `{table}`", entry.name.value);
+        let fields = Fields::read(entry, owner.clone(), grammar::ENTITY, findings);
+        let own = Attributes::read(&fields.entries("attributes", findings), &owner, findings);
+        EntityFields { name: entry.name.clone(), fields, own }
+    }
+}
+
 impl<'a> EntityText<'a> {
     pub(super) fn read(
-        entry: &TomlEntry<'a>,
+        EntityFields { name, fields, own }: EntityFields<'a>,
         around: &Surroundings<'_, 'a>,
         findings: &mut Findings<'_>,
     ) -> Self {
-        check_id(&entry.name, "an entity", findings);
-        let owner = format!("entity `{}` of table `{}`", entry.name.value, around.table);
-        let fields = Fields::read(entry, owner, grammar::ENTITY, findings);
         let mut templates = Vec::new();
         add_templates(&fields, None, &mut templates, findings);
         for index in fields.entries("indexes", findings) {
@@ -61,11 +76,17 @@ impl<'a> EntityText<'a> {
         }
         let when = match fields.node("when") {
             Some(node) => written_when(node, &fields, around, findings),
-            None => default_when(&entry.name, &fields, &templates, around, findings),
+            None => default_when(&name, &fields, &templates, around, findings),
         };
-        let requires = declared(&fields, "requires", around, findings);
-        let never = never(&fields, &when, &requires, around, findings);
-        EntityText { name: entry.name.clone(), when, requires, never, templates }
+        EntityText { name, when, attributes: around.attributes.with_own(&own), own, templates }
+    }
+
+    /// What to do where it lacks an attribute that others have.
+    pub(super) fn declare_hint(&self, table: &str) -> String {
+        format!(
+            "declare it in `[tables.{table}.entities.{}.attributes]`, or for the whole table",
+            self.name.value
+        )
     }
 
     /// The entity's template for one key.
@@ -75,42 +96,6 @@ impl<'a> EntityText<'a> {
         };
         self.templates.iter().find(same).map(|template| &template.text)
     }
-}
-
-/// The declared attributes that a list names; others are reported.
-fn declared(
-    fields: &Fields<'_>,
-    field: &str,
-    around: &Surroundings<'_, '_>,
-    findings: &mut Findings<'_>,
-) -> Vec<String> {
-    let mut names = fields.texts(field, findings);
-    names.retain(|name| around.attributes.find(name, around.table, findings).is_some());
-    names.iter().map(|name| name.value.to_owned()).collect()
-}
-
-/// What no item of the entity has cannot be what each of them must have.
-fn never(
-    fields: &Fields<'_>,
-    when: &[When],
-    requires: &[String],
-    around: &Surroundings<'_, '_>,
-    findings: &mut Findings<'_>,
-) -> Vec<String> {
-    let never = declared(fields, "never", around, findings);
-    let needed = |name: &String| {
-        let by_when =
-            when.iter().any(|when| when.attribute == *name && !matches!(when.test, WhenTest::Exists(false)));
-        let by_table = around.attributes.get(name).is_some_and(|attribute| attribute.required);
-        by_when || by_table || requires.contains(name)
-    };
-    if let (Some(name), Some(node)) = (never.iter().find(|name| needed(name)), fields.node("never")) {
-        let message = format!("{} names `{name}`, which every item of the entity has", fields.what("never"));
-        findings
-            .report(Code::BadValue, node.span.clone(), message)
-            .hint("leave it out of `never`, or out of `when`, `requires` and `required`");
-    }
-    never
 }
 
 fn add_templates<'a>(

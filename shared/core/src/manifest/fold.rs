@@ -11,7 +11,7 @@ use super::node::Text;
 use super::parts::bytes_min;
 use super::table_text::TableText;
 use crate::key::{KeyMode, KeyRole, Template, TemplateProblem};
-use crate::model::{EntityId, FoldRule};
+use crate::model::{Attribute, EntityId, FoldRule};
 
 /// One folded attribute.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl<'a> Fold<'a> {
         let by_entity = self.rules.by_entity.iter().map(|(entity, text)| (Some(EntityId(*entity)), text));
         let all: Vec<_> = by_entity.chain(self.rules.own.as_ref().map(|text| (None, text))).collect();
         for (entity, text) in all {
-            match parse(table, text, self.role, self.rules.verbatim, findings) {
+            match parse(table, entity, text, self.role, self.rules.verbatim, findings) {
                 Some(template) => self.parsed.push((FoldRule { entity, template }, text.clone())),
                 None => self.complete = false,
             }
@@ -146,6 +146,7 @@ pub(super) fn folds<'a>(
 
 fn parse(
     table: &TableText<'_>,
+    entity: Option<EntityId>,
     text: &Text<'_>,
     role: KeyRole,
     verbatim: bool,
@@ -154,8 +155,14 @@ fn parse(
     let mode = if verbatim { KeyMode::Verbatim } else { KeyMode::Escaped };
     let source = findings.text();
     let expanded = table.templates.expand(text, findings)?;
-    match Template::parse(&expanded.text, &table.attributes.by_name, role, mode) {
-        Ok(template) => check_length(table, template, text, role, findings),
+    let entity = entity.map(|EntityId(at)| &table.entities[at]);
+    let attributes = entity.map_or(&table.attributes.by_name, |entity| &entity.attributes);
+    match Template::parse(&expanded.text, attributes, role, mode) {
+        Ok(template) => {
+            let needs_one_type = |name| table.attributes.reports_mixed(name, text.span.clone(), findings);
+            let is_mixed = entity.is_none() && template.attributes().any(needs_one_type);
+            check_length(attributes, template, text, role, findings).filter(|_| !is_mixed)
+        }
         Err(errors) => {
             for error in errors {
                 let span = span_within(source, text, expanded.written(error.span.clone()));
@@ -163,7 +170,13 @@ fn parse(
                     TemplateProblem::TooLong { .. } => Code::KeyTooLong,
                     _ => Code::BadTemplate,
                 };
-                findings.report(code, span, error.to_string()).maybe_hint(error.hint());
+                let of_others = match (&error.problem, entity) {
+                    (TemplateProblem::UnknownAttribute { attribute, .. }, Some(entity)) => {
+                        table.attributes.get(attribute).map(|_| entity.declare_hint(table.id.value))
+                    }
+                    _ => None,
+                };
+                findings.report(code, span, error.to_string()).maybe_hint(of_others.or(error.hint()));
             }
             None
         }
@@ -172,14 +185,14 @@ fn parse(
 
 /// A template whose shortest key is too long makes no key at all.
 fn check_length(
-    table: &TableText<'_>,
+    attributes: &BTreeMap<String, Attribute>,
     template: Template,
     text: &Text<'_>,
     role: KeyRole,
     findings: &mut Findings<'_>,
 ) -> Option<Template> {
     let max = role.bytes_max();
-    let min = bytes_min(template.parts(), &table.attributes.by_name);
+    let min = bytes_min(template.parts(), attributes);
     if min <= max {
         return Some(template);
     }

@@ -1,5 +1,7 @@
 //! Attributes that are declared as read from a key: there must be a key that tells them.
 
+use std::ops::Range;
+
 use super::code::Code;
 use super::diagnostic::Findings;
 use super::key_use::KeyUse;
@@ -20,12 +22,28 @@ pub(super) fn check(table: &TableText<'_>, keys: &Keys<'_>, findings: &mut Findi
             findings.report(Code::BadFromKey, span, message).hint("leave `from-key` out");
             continue;
         }
-        let templates = || keys.folds.values().flat_map(|fold| &fold.parsed).map(|(rule, _)| &rule.template);
-        if !templates().any(|template| template.keeps(name)) {
-            let message = format!("no folded key of table `{}` keeps `{name}`", table.id.value);
-            findings.report(Code::BadFromKey, span, message).hint(format!(
-                "write it into a template as `{{{name}}}`, without a codec that forgets something"
-            ));
+        if let Some((owner, span)) = untold(table, keys, name) {
+            findings.report(Code::BadFromKey, span, format!("no folded key of {owner} keeps `{name}`")).hint(
+                format!("write it into a template as `{{{name}}}`, without a codec that forgets something"),
+            );
         }
     }
+}
+
+/// The table or the entity that declares the attribute and has no key which keeps it, and where.
+fn untold(table: &TableText<'_>, keys: &Keys<'_>, name: &str) -> Option<(String, Range<usize>)> {
+    if !table.attributes.is_of_entities(name) {
+        let mut templates = keys.folds.values().flat_map(|fold| &fold.parsed).map(|(rule, _)| &rule.template);
+        let span = table.attributes.span(name).unwrap_or(table.id.span.clone());
+        let is_kept = templates.any(|template| template.keeps(name));
+        return (!is_kept).then(|| (format!("table `{}`", table.id.value), span));
+    }
+    let is_kept = |at| {
+        let mut templates = keys.folds.values().filter_map(|fold| fold.template_of(at));
+        templates.any(|(template, _)| template.keeps(name))
+    };
+    table.entities.iter().enumerate().find_map(|(at, entity)| {
+        entity.attributes.get(name).filter(|attribute| attribute.from_key && !is_kept(at))?;
+        Some((format!("entity `{}`", entity.name.value), entity.own.span(name)?))
+    })
 }

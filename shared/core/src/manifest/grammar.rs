@@ -29,7 +29,7 @@ pub(super) const ATTRIBUTE: &[&str] =
     &["type", "values", "precision", "maps", "contains", "required", "from-key"];
 pub(super) const INDEX: &[&str] = &["type", "partition", "sort", "projection", "expect", "allow"];
 pub(super) const KEY: &[&str] = &["attribute", "fold", "verbatim"];
-pub(super) const ENTITY: &[&str] = &["when", "requires", "never", "partition", "sort", "indexes"];
+pub(super) const ENTITY: &[&str] = &["when", "attributes", "partition", "sort", "indexes"];
 pub(super) const ENTITY_INDEX: &[&str] = &["partition", "sort"];
 pub(super) const WHEN_TEST: &[&str] = &["exists", "begins-with"];
 pub(super) const QUESTION: &[&str] =

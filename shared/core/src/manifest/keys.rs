@@ -248,7 +248,11 @@ fn scalar(
     span: Range<usize>,
     findings: &mut Findings<'_>,
 ) -> Option<ScalarType> {
-    let scalar = table.attributes.get(name)?.kind.scalar();
+    let declared = table.attributes.get(name)?;
+    if table.attributes.reports_mixed(name, span.clone(), findings) {
+        return None;
+    }
+    let scalar = declared.kind.scalar();
     if scalar.is_none() {
         let message =
             format!("{} cannot be `{name}`: a key is a string, a number or a binary", place.what(table));

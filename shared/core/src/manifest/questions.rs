@@ -54,22 +54,55 @@ fn question(table: &TableText<'_>, entry: &TomlEntry<'_>, findings: &mut Finding
     let fields = Fields::read(entry, owner, grammar::QUESTION, findings);
     let select = fields.texts("select", findings);
     for name in &select {
-        table.attributes.find(name, table.id.value, findings);
+        table.attributes.find_any(name, table.id.value, findings);
     }
     let limit = fields
         .node("limit")
         .and_then(|node| node.whole(findings, &fields.what("limit"), 1..=u64::from(u32::MAX)));
-    Question {
+    let entities = entities(table, &fields, findings);
+    let question = Question {
         table: table.id.value.to_owned(),
         name: entry.name.value.to_owned(),
-        entities: entities(table, &fields, findings),
-        conditions: conditions(table, &fields, findings),
-        branches: branches(table, &fields, findings),
-        order: order(table, &fields, findings),
+        conditions: conditions(table, &entities, &fields, findings),
+        branches: branches(table, &entities, &fields, findings),
+        order: order(table, &entities, &fields, findings),
+        entities,
         select: fields.node("select").map(|_| select.iter().map(|name| name.value.to_owned()).collect()),
         limit: limit.and_then(|limit| u32::try_from(limit).ok()),
         consistent: fields.boolean("consistent", findings).unwrap_or(false),
         scan: fields.boolean("scan", findings).unwrap_or(false),
+    };
+    check_parameters(table, &question, &entry.name, findings);
+    question
+}
+
+/// A parameter has one type, whichever branches ask for it.
+fn check_parameters(
+    table: &TableText<'_>,
+    question: &Question,
+    name: &Text<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let of_branches =
+        question.branches.iter().map(|branch| (&branch.conditions, branch.entities_or(&question.entities)));
+    let asked: Vec<_> = [(&question.conditions, question.entities.as_slice())]
+        .into_iter()
+        .chain(of_branches)
+        .flat_map(|(conditions, entities)| conditions.iter().map(move |one| (one, entities)))
+        .collect();
+    let kind = |attribute: &str, entities: &[EntityId]| {
+        entities.iter().find_map(|id| Some(table.entities[id.0].attributes.get(attribute)?.kind))
+    };
+    for (at, (one, entities)) in asked.iter().enumerate() {
+        let is_mixed = table.attributes.is_mixed(&one.attribute);
+        let differs = |(other, others): &(&QuestionCondition, &[EntityId])| {
+            other.attribute == one.attribute
+                && other.operator == one.operator
+                && kind(&one.attribute, others) != kind(&one.attribute, entities)
+        };
+        if is_mixed && asked[..at].iter().any(differs) {
+            table.attributes.reports_mixed(&one.attribute, name.span.clone(), findings);
+        }
     }
 }
 
@@ -90,7 +123,12 @@ fn entities(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<
 }
 
 /// `or = [{ entity = "order", where = [...] }, ...]`
-fn branches(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<QuestionBranch> {
+fn branches(
+    table: &TableText<'_>,
+    of_question: &[EntityId],
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<QuestionBranch> {
     let Some(node) = fields.node("or") else { return Vec::new() };
     let what = fields.what("or");
     let elements = node.elements(findings, &what).unwrap_or_default();
@@ -103,10 +141,9 @@ fn branches(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<
         let owner = format!("a branch of {what}");
         let entries = element.entries(findings, &owner);
         let branch = Fields::of(entries, owner, element.span.clone(), grammar::BRANCH, findings);
-        let read = QuestionBranch {
-            entities: entities(table, &branch, findings),
-            conditions: conditions(table, &branch, findings),
-        };
+        let mut read =
+            QuestionBranch { entities: entities(table, &branch, findings), conditions: Vec::new() };
+        read.conditions = conditions(table, read.entities_or(of_question), &branch, findings);
         if read.entities.is_empty() && read.conditions.is_empty() {
             findings
                 .report(Code::BadValue, element.span.clone(), format!("a branch of {what} asks for nothing"))
@@ -122,12 +159,13 @@ const BRANCHES_MAX: usize = 16;
 
 fn conditions(
     table: &TableText<'_>,
+    entities: &[EntityId],
     fields: &Fields<'_>,
     findings: &mut Findings<'_>,
 ) -> Vec<QuestionCondition> {
     let mut conditions: Vec<QuestionCondition> = Vec::new();
     for text in fields.texts("where", findings) {
-        let Some(condition) = condition(table, &text, findings) else { continue };
+        let Some(condition) = condition(table, entities, &text, findings) else { continue };
         let same = |before: &QuestionCondition| {
             before.attribute == condition.attribute && before.operator == condition.operator
         };
@@ -145,6 +183,7 @@ fn conditions(
 /// `attribute [operator][?]`
 fn condition(
     table: &TableText<'_>,
+    entities: &[EntityId],
     text: &Text<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<QuestionCondition> {
@@ -154,14 +193,11 @@ fn condition(
     };
     let part = |value| Text { value, span: text.span.clone() };
     // An attribute's name may have a space in it.
-    let whole = table.attributes.get(said).map(|attribute| (attribute, "="));
-    let (attribute, word) = match (whole, said.rsplit_once(char::is_whitespace)) {
-        (Some(whole), _) => whole,
-        (None, Some((name, word))) => {
-            (table.attributes.find(&part(name.trim_end()), table.id.value, findings)?, word)
-        }
-        (None, None) => (table.attributes.find(&part(said), table.id.value, findings)?, "="),
+    let (name, word) = match said.rsplit_once(char::is_whitespace) {
+        Some((name, word)) if table.attributes.get(said).is_none() => (name.trim_end(), word),
+        _ => (said, "="),
     };
+    let attribute = table.attribute_of(entities, &part(name), findings)?;
     let Some(operator) = operator(word) else {
         let near = did_you_mean(word, grammar::OPERATORS.iter().copied());
         findings
@@ -214,14 +250,19 @@ fn check_fit(
     }
 }
 
-fn order(table: &TableText<'_>, fields: &Fields<'_>, findings: &mut Findings<'_>) -> Vec<OrderBy> {
+fn order(
+    table: &TableText<'_>,
+    entities: &[EntityId],
+    fields: &Fields<'_>,
+    findings: &mut Findings<'_>,
+) -> Vec<OrderBy> {
     let Some(node) = fields.node("order") else { return Vec::new() };
     let mut order: Vec<OrderBy> = Vec::new();
     for text in node.text_or_texts(findings, &fields.what("order")) {
         let descending = text.value.starts_with('-') && table.attributes.get(text.value).is_none();
         let value = if descending { &text.value[1..] } else { text.value };
         let name = Text { value, span: text.span.clone() };
-        let Some(attribute) = table.attributes.find(&name, table.id.value, findings) else { continue };
+        let Some(attribute) = table.attribute_of(entities, &name, findings) else { continue };
         if !ordered(attribute.kind) {
             let message =
                 format!("cannot sort by `{value}`, a {}: its values have no order", attribute.kind.name());

@@ -252,6 +252,9 @@ fn set<'a>(
         check_attribute_name(&entry.name, findings);
         let what = format!("`{}` in {}", entry.name.value, fields.what("set"));
         let value = match to.attributes.get(entry.name.value) {
+            Some(_) if to.attributes.reports_mixed(entry.name.value, entry.name.span.clone(), findings) => {
+                None
+            }
             Some(attribute) => value_of(&entry.node, attribute.kind, &what, Code::WrongType, findings),
             None => untyped_value(&entry.node, &what, findings),
         };

@@ -51,8 +51,7 @@ pub(super) fn build<'a>(
             .map(|entity| Entity {
                 name: entity.name.value.to_owned(),
                 when: entity.when.clone(),
-                requires: entity.requires.clone(),
-                never: entity.never.clone(),
+                attributes: entity.attributes.clone(),
             })
             .collect(),
         indexes: indexes.into_iter().collect::<Option<_>>()?,

@@ -7,7 +7,7 @@ use super::allow::Allowed;
 use super::attributes::Attributes;
 use super::code::Code;
 use super::diagnostic::Findings;
-use super::entity_text::{EntityText, Surroundings, check_distinct};
+use super::entity_text::{EntityFields, EntityText, Surroundings, check_distinct};
 use super::expect::expect;
 use super::fields::Fields;
 use super::grammar;
@@ -16,7 +16,7 @@ use super::key_text::{KeyForm, KeyText};
 use super::name::{check_attribute_name, check_dynamo_name, check_id};
 use super::node::{Text, TomlEntry};
 use super::templates::Templates;
-use crate::model::{AttributeKind, Expect};
+use crate::model::{Attribute, AttributeKind, EntityId, Expect};
 
 /// Item collections of tables with local indexes end here.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit>
@@ -58,7 +58,12 @@ impl<'a> TableText<'a> {
         check_dynamo_name(name.value, name.span.clone(), "a table", findings);
         fields.required("partition", findings);
 
-        let mut attributes = Attributes::read(&fields.entries("attributes", findings), id.value, findings);
+        let owner = format!("table `{}`", id.value);
+        let mut attributes = Attributes::read(&fields.entries("attributes", findings), &owner, findings);
+        let entities = fields.entries("entities", findings);
+        let entities: Vec<_> =
+            entities.iter().map(|entry| EntityFields::read(entry, id.value, findings)).collect();
+        entities.iter().for_each(|entity| attributes.add_own(&entity.own, findings));
         let entity_attribute = entity_attribute(&fields, &mut attributes, findings);
         let (partition, sort) = (key(&fields, "partition", findings), key(&fields, "sort", findings));
         let own_keys = own_key_names(partition.as_ref(), sort.as_ref());
@@ -68,9 +73,8 @@ impl<'a> TableText<'a> {
             entity_attribute: entity_attribute.as_ref(),
             own_keys: &own_keys,
         };
-        let entities = fields.entries("entities", findings);
         let entities: Vec<_> =
-            entities.iter().map(|entry| EntityText::read(entry, &around, findings)).collect();
+            entities.into_iter().map(|entity| EntityText::read(entity, &around, findings)).collect();
         check_distinct(&entities, findings);
         let indexes = fields.entries("indexes", findings);
         TableText {
@@ -97,6 +101,23 @@ impl<'a> TableText<'a> {
     /// The names of the table's own key attributes.
     pub(super) fn own_keys(&self) -> Vec<String> {
         own_key_names(self.partition.as_ref(), self.sort.as_ref())
+    }
+
+    /// The attribute as these entities declare it, or a report. With none named, it must have one type.
+    pub(super) fn attribute_of(
+        &self,
+        entities: &[EntityId],
+        name: &Text<'_>,
+        findings: &mut Findings<'_>,
+    ) -> Option<&Attribute> {
+        if self.attributes.is_mixed(name.value) {
+            let mut own = entities.iter().filter_map(|id| self.entities[id.0].attributes.get(name.value));
+            let first = own.next();
+            if let Some(attribute) = first.filter(|first| own.all(|other| first.is_same_type(other))) {
+                return Some(attribute);
+            }
+        }
+        self.attributes.find(name, self.id.value, findings)
     }
 
     /// Is this warning silenced for the table, or for this index of it?

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::code::ALLOWABLE;
 use super::{grammar, parse, schema};
 use crate::condition::Comparison;
-use crate::model::{IndexKind, KeySource, Model, Table};
+use crate::model::{Attribute, IndexKind, KeySource, Model, Table};
+use crate::value::AttributeValue;
 
 fn words(value: &Value) -> BTreeSet<&str> {
     match value {
@@ -240,17 +241,81 @@ fn an_index_has_an_expectation_of_its_own() {
     assert_eq!(table.index("new").unwrap().expect, crate::model::Expect::default());
 }
 
+/// Two entities with attributes of their own.
+fn two_entities(one: &str, other: &str) -> String {
+    format!(
+        "[tables.app]\npartition = \"id\"\n{ATTRIBUTES}[tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\n{one}\n\
+         [tables.app.entities.b]\nwhen = {{ kind = \"b\" }}\n{other}\n"
+    )
+}
+
 #[test]
-fn what_an_entity_never_has_cannot_be_what_it_must_have() {
-    let of = |line: &str| {
-        codes_of(&format!(
-            "[tables.app]\npartition = \"id\"\n{ATTRIBUTES}[tables.app.entities.a]\nwhen = {{ kind = \"a\" }}\n{line}"
-        ))
+fn an_entity_has_the_attributes_of_all_items_and_its_own() {
+    let table = model(&two_entities(
+        "attributes = { total = { type = \"number\", required = true }, state = { type = \"string\", values = [\"x\"] } }",
+        "attributes = { state = { type = \"string\", values = [\"y\", \"x\"] }, note = \"string\" }",
+    ))
+    .tables
+    .remove(0);
+    let [a, b] = table.entities.as_slice() else { panic!("two entities") };
+    assert_eq!(table.never(a).collect::<Vec<_>>(), ["note"]);
+    assert_eq!(table.never(b).collect::<Vec<_>>(), ["total"]);
+    assert_eq!((table.requires(a).collect::<Vec<_>>(), table.requires(b).next()), (vec!["total"], None));
+    assert!(a.attributes.contains_key("user") && b.attributes.contains_key("user"), "declared for all items");
+    let values = |attribute: &Attribute| attribute.values.as_ref().map(Vec::len);
+    assert_eq!(values(&table.attributes["state"]), Some(2), "what any item can have");
+    assert_eq!(values(&a.attributes["state"]), Some(1));
+    assert!(!table.attributes["total"].required, "not of every item of the table");
+}
+
+#[test]
+fn two_entities_can_give_an_attribute_different_types() {
+    let types = ("attributes.amount = \"number\"", "attributes.amount = \"string\"");
+    let with = |more: &str| codes_of(&(two_entities(types.0, types.1) + more));
+    assert_eq!(with(""), [""; 0]);
+    let index = "[tables.app.indexes.byAmount]\n";
+    assert_eq!(with(&format!("{index}partition = \"amount\"\n")), ["mixed-type"]);
+    assert_eq!(with(&format!("{index}partition = \"{{amount}}#{{id}}\"\n")), ["mixed-type"]);
+    let question = |more: &str| with(&format!("[questions.app.q]\nscan = true\n{more}"));
+    assert_eq!(question("where = [\"amount\"]"), ["mixed-type"]);
+    assert_eq!(question("where = [\"amount\"]\nentity = [\"a\", \"b\"]"), ["mixed-type"]);
+    assert_eq!(question("where = [\"amount\"]\nentity = \"a\""), [""; 0]);
+    assert_eq!(question("where = [\"amount contains\"]\nentity = \"a\""), ["operator-misfit"], "a number");
+    assert_eq!(question("where = [\"amount contains\"]\nentity = \"b\""), [""; 0], "a string");
+    let branch = |entity: &str| format!("{{ entity = \"{entity}\", where = [\"amount\"] }}");
+    let or = |one: &str, other: &str| format!("where = [\"id\"]\nor = [{}, {}]", branch(one), branch(other));
+    assert_eq!(question(&or("a", "b")), ["mixed-type"], "one parameter, two types");
+    assert_eq!(question(&or("a", "a")), [""; 0]);
+}
+
+#[test]
+fn what_all_items_have_is_declared_once() {
+    assert_eq!(codes_of(&two_entities("attributes.user = \"string\"", "")), ["duplicate-name"]);
+    let own = two_entities("attributes.mine = \"string\"", "indexes.over.partition = \"b#{mine}\"");
+    let text = format!("{own}[tables.app.indexes.over]\npartition = {{ attribute = \"OP\" }}\n");
+    let parsed = parse("keyfold.toml", &text);
+    assert_eq!(parsed.diagnostics[0].code, "bad-template");
+    let hint = "declare it in `[tables.app.entities.b.attributes]`, or for the whole table";
+    assert_eq!(parsed.diagnostics[0].hint.as_deref(), Some(hint));
+}
+
+#[test]
+fn an_attribute_can_be_in_the_key_of_one_entity_and_stored_in_another() {
+    let keys = |one: &str, other: &str| {
+        format!(
+            "[tables.app]\npartition = {{ attribute = \"PK\" }}\n[tables.app.entities.customer]\npartition = \"c#{{id}}\"\n{one}\n\
+             [tables.app.entities.order]\npartition = \"o#{{number}}\"\nattributes = {{ number = \"number\", {other} }}\n"
+        )
     };
-    assert_eq!(of("never = [\"user\"]"), [""; 0]);
-    assert_eq!(of("never = [\"usr\"]"), ["unknown-attribute"]);
-    assert_eq!(of("never = [\"kind\"]"), ["bad-value"]);
-    assert_eq!(of("requires = [\"user\"]\nnever = [\"user\"]"), ["bad-value"]);
+    let from_key = "{ type = \"string\", from-key = true }";
+    let text = keys(&format!("attributes.id = {from_key}"), "id = \"string\"");
+    let table = model(&text).tables.remove(0);
+    let item = |text: &str| serde_json::from_str::<crate::value::Item>(text).unwrap();
+    let customer = item(r#"{"PK":{"S":"c#7"}}"#);
+    assert_eq!(table.with_key_parts(&customer)["id"], AttributeValue::S("7".to_owned()));
+    let order = item(r#"{"PK":{"S":"o#1"},"number":{"N":"1"},"id":{"S":"7"}}"#);
+    assert_eq!(table.with_keys(order.clone()).unwrap(), order, "stored attributes stay");
+    assert_eq!(codes_of(&keys("attributes.id = \"string\"", &format!("id = {from_key}"))), ["bad-from-key"]);
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
 /// whom the query API answers, and such a caller is answered from fewer indexes.
 fn stand_in<'m>(table: &'m Table, question: &Question, with_optional: bool) -> CheckedRequest<'m> {
     let asked = |condition: &QuestionCondition| {
-        let attribute = table.attributes.get(&condition.attribute)?;
+        let attribute = table.attribute_of(question.entities_of(condition), &condition.attribute)?;
         (with_optional || !condition.optional).then(|| comparison(attribute, condition))
     };
     let own = |name: &String| Some((name.clone(), stand_in_value(table.attributes.get(name)?)));

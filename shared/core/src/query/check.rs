@@ -62,14 +62,15 @@ pub fn check<'m>(
     caller: &Caller,
 ) -> Result<CheckedRequest<'m>, RequestError> {
     let table = find_table(model, &request.table)?;
-    let asked = conditions::read(table, &request.conditions)?;
+    let entities = find_entities(table, &request.entity)?;
+    let asked = conditions::read(table, &entities, &request.conditions)?;
     let scope = find_scope(table, &asked, caller)?;
     Ok(CheckedRequest {
         table,
-        entities: find_entities(table, &request.entity)?,
         condition: in_scope(&scope, asked),
         scope,
-        order: find_order(table, &request.order)?,
+        order: find_order(table, &entities, &request.order)?,
+        entities,
         limit: check_limit(request.limit)?,
         limited: request.limit.is_some(),
         select: find_select(table, request.select.as_deref())?,
@@ -96,7 +97,7 @@ fn find_entities(table: &Table, names: &[String]) -> Result<Vec<EntityId>, Reque
     Ok(found)
 }
 
-fn find_order(table: &Table, texts: &[String]) -> Result<Vec<OrderBy>, RequestError> {
+fn find_order(table: &Table, entities: &[EntityId], texts: &[String]) -> Result<Vec<OrderBy>, RequestError> {
     if texts.len() > ORDER_MAX {
         return Err(RequestError::TooMany { what: "attributes in `order`", most: ORDER_MAX });
     }
@@ -107,7 +108,7 @@ fn find_order(table: &Table, texts: &[String]) -> Result<Vec<OrderBy>, RequestEr
                 Some(name) => (name, true),
                 None => (text.as_str(), false),
             };
-            let attribute = find_attribute(table, name)?;
+            let attribute = find_attribute(table, entities, name)?;
             if attribute.kind.scalar().is_none() {
                 return Err(RequestError::OrderByType {
                     table: table.id.clone(),
@@ -166,7 +167,7 @@ pub fn caller_scope(
     let mut scope = BTreeMap::new();
     let Caller::Claims(claims) = caller else { return Ok(scope) };
     for (name, claim) in &table.scope {
-        let attribute = find_attribute(table, name)?;
+        let attribute = find_attribute(table, &[], name)?;
         let value = claims.get(claim).ok_or_else(|| RequestError::ClaimMissing { claim: claim.clone() })?;
         // A claim that no item can have is a right to nothing: the request itself is in order.
         let mismatch = |_| RequestError::ClaimMismatch {

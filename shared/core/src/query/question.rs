@@ -129,7 +129,7 @@ fn condition_of(
             QuestionError::Missing { question: question.name.clone(), parameter: param_name(condition) };
         return if condition.optional { Ok(None) } else { Err(missing) };
     }
-    let value = value::read(table, condition, &given)?;
+    let value = value::read(table, question.entities_of(condition), condition, &given)?;
     Ok(Some(
         json!({ "attribute": condition.attribute, "operator": symbol(condition.operator), "value": value }),
     ))

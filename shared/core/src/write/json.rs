@@ -91,9 +91,11 @@ pub fn value_of_json(table: &Table, attribute: &str, text: &str) -> Result<Attri
 
 const BOUNDS: Bounds = Bounds { levels: NESTING_LEVELS_MAX, ..Bounds::DEFAULT };
 
-/// A value of plain JSON as the manifest declares it. A value that does not fit stays what it is.
+/// A value of plain JSON as the manifest declares it. A value that does not fit stays what it is, and so does one of an attribute
+/// that has different types in two entities.
 fn as_declared(table: &Table, attribute: &str, value: AttributeValue) -> AttributeValue {
     let declared = table.attributes.get(attribute).map(|attribute| attribute.kind);
+    let declared = declared.filter(|_| table.mixed_type(&[], attribute).is_none());
     declared.and_then(|kind| declared_as(kind, &value)).unwrap_or(value)
 }
 

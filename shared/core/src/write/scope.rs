@@ -87,7 +87,7 @@ impl<'t> WriteScope<'t> {
             if !is_own {
                 return Err(self.unprovable(name));
             }
-            if self.is_from_key(name) && !item.contains_key(name) {
+            if self.table.is_from_key(entity, name) && !item.contains_key(name) {
                 whole.remove(name);
             }
         }
@@ -154,6 +154,7 @@ impl<'t> WriteScope<'t> {
         let (mut proofs, mut is_provable) = (Vec::new(), false);
         for (entity, condition) in possible_entities(self.table, key) {
             let proof = match self.table.in_primary_key_of(entity, key, name) {
+                _ if !self.table.is_from_key(entity, name) => Some(is(name, Some(own))),
                 Some(told) if equal(&told, own) => Some(Condition::always()),
                 Some(_) => Some(Condition::Any(Vec::new())),
                 None => self.table.proof_by_index_key(entity, name, &self.fixed),
@@ -169,8 +170,9 @@ impl<'t> WriteScope<'t> {
         }
     }
 
+    /// Do only keys hold it, in items of some entity?
     fn is_from_key(&self, name: &str) -> bool {
-        self.table.attributes.get(name).is_some_and(|declared| declared.from_key)
+        self.table.is_from_key(None, name)
     }
 
     fn unprovable(&self, name: &str) -> ScopeError {

@@ -155,22 +155,27 @@ fn type_attribute(table: &TableDraft) -> Option<String> {
     best.map(|(_, _, name)| name)
 }
 
+/// The attribute's values name the entities. What tells them apart is found later: items that lack the attribute have keys of a
+/// form too.
 fn by_attribute(table: &mut TableDraft, attribute: &str) {
     table.entity_attribute = Some(attribute.to_owned());
+    let forms = forms(table);
     let mut values: Vec<String> = Vec::new();
-    for row in &mut table.items {
-        let Some(value) = text(&row.item, attribute) else { continue };
-        row.entity = Some(value.to_owned());
-        if !values.iter().any(|known| known == value) {
-            values.push(value.to_owned());
+    let mut by_form: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (row, form) in table.items.iter_mut().zip(&forms) {
+        let Some(value) = text(&row.item, attribute).map(str::to_owned) else { continue };
+        row.entity = Some(value.clone());
+        by_form.entry(form).or_default().insert(value.clone());
+        if !values.contains(&value) {
+            values.push(value);
         }
     }
-    for value in values {
-        table.entities.push(EntityDraft {
-            name: value.clone(),
-            when: vec![(attribute.to_owned(), WhenDraft::In(vec![value]))],
-            ..EntityDraft::default()
-        });
+    for (row, form) in table.items.iter_mut().zip(&forms).filter(|(row, _)| row.entity.is_none()) {
+        let known = by_form.get(form.as_str()).filter(|values| values.len() == 1);
+        row.entity = known.and_then(|values| values.first().cloned());
+    }
+    for name in values {
+        table.entities.push(EntityDraft { name, ..EntityDraft::default() });
     }
 }
 

@@ -13,7 +13,7 @@ fn lines(rows: impl IntoIterator<Item = serde_json::Value>) -> String {
 }
 
 #[test]
-fn a_type_attribute_tells_entities_and_a_status_splits_a_sparse_one() {
+fn keys_tell_entities_apart_and_a_status_splits_a_sparse_one() {
     let report = import(&[DESCRIBE, TTL, ITEMS]);
     has(
         &report,
@@ -21,10 +21,11 @@ fn a_type_attribute_tells_entities_and_a_status_splits_a_sparse_one() {
             "partition = \"CUST#{customerId}\"",
             "sort = \"TICKET#{openedAt}#{ticketId}\"",
             "sort = \"PROFILE\"",
-            "openedAt = { type = \"timestamp\", precision = \"s\" }",
+            "openedAt = { type = \"timestamp\", precision = \"s\", required = true }",
             "day = \"date\"",
-            "when = { etype = \"ticket\", status = \"open\" }",
-            "when = { etype = \"ticket\", status = \"closed\" }",
+            "when = { SK = { begins-with = \"PROFILE\" } }",
+            "when = { SK = { begins-with = \"TICKET#\" }, status = \"open\" }",
+            "when = { SK = { begins-with = \"TICKET#\" }, status = \"closed\" }",
             "indexes.active.partition = \"ACTIVE#{customerId}\"",
         ],
     );
@@ -35,8 +36,62 @@ fn a_type_attribute_tells_entities_and_a_status_splits_a_sparse_one() {
 #[test]
 fn evidence_is_counted_and_values_stay_out_of_comments() {
     let report = import(&[DESCRIBE, ITEMS]);
-    has(&report, &["email = \"string\" # in 2 of 6 sampled items"]);
+    has(&report, &["email = \"string\" # in 2 of 2 sampled items"]);
     assert!(!report.manifest.contains("example.com"), "{}", report.manifest);
+}
+
+/// Customers, whose id is in the key alone, and orders, which store the customer's id. One in ten has no `type`.
+fn shop(type_of: impl Fn(usize) -> Option<&'static str>, order_key: &str) -> String {
+    lines((0..40).map(|n| {
+        let mut row = match n % 2 {
+            0 => serde_json::json!({ "pk": format!("c#u{n}"), "sk": "PROFILE", "name": format!("N{n}"), "gsi1pk": "m" }),
+            _ => serde_json::json!({
+                "pk": format!("o#x{n}"), "sk": format!("{order_key}{n}"), "customerId": format!("u{}", n - 1), "orderId": format!("x{n}"),
+                "total": n, "gsi1pk": "m",
+            }),
+        };
+        if let Some(name) = type_of(n) {
+            row["type"] = serde_json::json!(name);
+        }
+        row
+    }))
+}
+
+/// The text of one section.
+fn section<'t>(manifest: &'t str, name: &str) -> &'t str {
+    let after =
+        manifest.split_once(&format!("[{name}]\n")).unwrap_or_else(|| panic!("no {name} in {manifest}")).1;
+    after.split("\n[").next().unwrap()
+}
+
+#[test]
+fn each_entity_has_its_own_attributes_and_an_id_in_a_key_belongs_to_one_of_them() {
+    let named = |n: usize| (n % 10 != 3).then_some(if n % 2 == 0 { "Customer" } else { "Order" });
+    let report = import(&[TABLE, &shop(named, "ORDER#")]);
+    let of = |entity: &str| section(&report.manifest, &format!("tables.data.entities.{entity}.attributes"));
+    let (customer, order) = (of("Customer"), of("Order"));
+    assert!(customer.contains("from-key = true"), "{}", report.manifest);
+    assert!(order.contains("customerId = \"string\" # in 20 of 20 sampled items"), "{order}");
+    assert!(
+        order.contains("orderId = { type = \"string\", required = true }") && !order.contains("from-key"),
+        "{order}"
+    );
+    assert!(order.contains("total = ") && !customer.contains("total"), "{customer}");
+    assert!(
+        !report.manifest.contains("when = { type"),
+        "`type` is absent in some items: {}",
+        report.manifest
+    );
+    assert!(report.agrees(), "{:?}", report.proofs);
+}
+
+#[test]
+fn an_attribute_tells_entities_apart_where_keys_cannot() {
+    // The key of an order could be that of a customer.
+    let named = |n: usize| Some(if n % 2 == 0 { "Customer" } else { "Order" });
+    let rows = shop(named, "PROFILE").replace("\"pk\":\"o#", "\"pk\":\"c#");
+    let report = import(&[TABLE, &rows]);
+    has(&report, &["when = { type = \"Customer\" }", "when = { type = \"Order\" }"]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn key(table: &Table, key: &KeyAttribute) -> Value {
 
 fn question(table: &Table, question: &Question) -> Value {
     let asked = question.parameters();
-    let parameters = asked.iter().map(|condition| parameter(table, condition));
+    let parameters = asked.iter().map(|condition| parameter(table, question, condition));
     let order = question.order.iter();
     let order = order.map(|by| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute));
     json!({
@@ -102,8 +102,8 @@ fn question(table: &Table, question: &Question) -> Value {
     })
 }
 
-fn parameter(table: &Table, condition: &QuestionCondition) -> Value {
-    let attribute = table.attributes.get(&condition.attribute);
+fn parameter(table: &Table, question: &Question, condition: &QuestionCondition) -> Value {
+    let attribute = table.attribute_of(question.entities_of(condition), &condition.attribute);
     // A part of a value is not one of the listed ones.
     let listed = !matches!(condition.operator, Operator::BeginsWith | Operator::Contains | Operator::Exists);
     let values = attribute.filter(|_| listed).and_then(|attribute| attribute.values.as_deref()).map(texts);

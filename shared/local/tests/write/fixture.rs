@@ -17,7 +17,6 @@ entity-attribute = "kind"
 owner = "string"
 kind = { type = "string", values = ["tool", "part"] }
 name = "string"
-size = "number"
 colour = "string"
 note = "string"
 [tables.things.entities.tool]
@@ -25,7 +24,7 @@ when = { kind = "tool" }
 indexes.byLook.sort = "tool:{colour}"
 [tables.things.entities.part]
 when = { kind = "part" }
-requires = ["size"]
+attributes.size = { type = "number", required = true }
 indexes.byLook.sort = "part:{size:06}:{colour}"
 [tables.things.indexes.byLook]
 type = "local"

@@ -54,7 +54,7 @@ pub fn features(case: &Case) -> Vec<&'static str> {
         plan.accesses.iter().any(|access| entities_in_reach(case, access) > 1),
         plan.accesses.iter().any(|access| tombstone_in_reach(case, access)),
         wanted.iter().any(|item| item.stored.keys().any(|name| own::is_own(name))),
-        table.entities.iter().any(|entity| entity.never.iter().any(|name| asked.contains(name))),
+        table.entities.iter().any(|entity| table.never(entity).any(|name| asked.contains(name))),
         told_by(false),
         told_by(true),
         table.attributes.values().any(|known| known.from_key && asked.contains(&known.name)),

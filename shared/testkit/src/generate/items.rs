@@ -115,16 +115,16 @@ fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> 
     if let Some(entity) = entity {
         make_entity(entity, table, words, &mut raw, random);
     }
-    let mut needed: Vec<&String> =
-        table.attributes.values().filter(|known| known.required).map(|known| &known.name).collect();
+    let required = table.attributes.values().filter(|known| known.required);
+    let mut needed: Vec<&str> = required.map(|known| known.name.as_str()).collect();
     let item = Item::from(raw.clone());
     for of in table.entities.iter().filter(|known| entity == Some(known) || is_of(known, &item)) {
-        needed.extend(&of.requires);
-        of.never.iter().for_each(|name| drop(raw.remove(name)));
+        needed.extend(table.requires(of));
+        table.never(of).for_each(|name| drop(raw.remove(name)));
     }
     for name in needed {
         if !raw.contains_key(name) {
-            raw.insert(name.clone(), random.any(words.of(name))?.clone());
+            raw.insert(name.to_owned(), random.any(words.of(name))?.clone());
         }
     }
     let item = Item::from(raw);
@@ -134,14 +134,16 @@ fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> 
     )
 }
 
-/// The item as it is stored, and as a reader sees it.
+/// The item as it is stored, and as a reader sees it. Some items store what their keys tell, others do not.
 fn written(table: &Table, raw: &Item) -> Option<CaseItem> {
-    let stored = table.with_keys(raw.clone()).ok()?;
-    let mut seen = stored.clone();
-    for attribute in table.attributes.values().filter(|attribute| attribute.from_key) {
-        seen.extend(raw.get(&attribute.name).map(|value| (attribute.name.clone(), value.clone())));
+    let seen = table.with_keys(raw.clone()).ok()?;
+    let mut stored = seen.clone();
+    if !raw.contains_key("other") {
+        let entity = table.entity_of(&seen).ok()?;
+        stored.retain(|name, _| !table.is_from_key(entity, name));
     }
-    Some(CaseItem { stored, seen: Some(seen) })
+    let is_told = *table.with_key_parts(&stored) == seen;
+    Some(CaseItem { stored: if is_told { stored } else { seen.clone() }, seen: Some(seen) })
 }
 
 fn make_entity(

@@ -113,12 +113,6 @@ impl ManifestDraft {
     fn draw(&mut self, random: &mut Random) {
         if !self.entities.is_empty() {
             self.attributes.push(("kind".to_owned(), ValueKind::Text, "\"string\"".to_owned()));
-            for entity in &mut self.entities {
-                if random.chance(30) {
-                    let names = random.some(&["s1", "s2", "n1", "e1", "t1"], 2);
-                    entity.lines.push(format!("requires = {names:?}"));
-                }
-            }
         }
         let overloaded = !self.entities.is_empty() && random.chance(60);
         self.table_key("partition", "PK", overloaded, false, random);
@@ -135,11 +129,12 @@ impl ManifestDraft {
         } else if overloaded && sorted && random.chance(25) {
             self.tell_by_key("sort", "SK", random);
         }
-        self.rule_out(random);
         if random.chance(10) {
             let name = random.pick(&["s1", "s2", "e1"]);
             self.table.push(format!("scope = {{ {name} = \"jwt.org\" }}"));
         }
+        self.read_from_keys();
+        self.give_to_entities(random);
         if random.chance(30) {
             self.table.push(format!(
                 "expect = {{ items = {}, items-per-partition = {} }}",
@@ -168,28 +163,49 @@ impl ManifestDraft {
         }
     }
 
-    /// What some entities never have.
-    fn rule_out(&mut self, random: &mut Random) {
-        for entity in &mut self.entities {
-            if random.chance(60) {
+    /// Where a key holds the attribute that may stand in a key alone, items need not store it.
+    fn read_from_keys(&mut self) {
+        let of_indexes = self.indexes.iter().flat_map(|(_, lines)| lines);
+        let mut lines =
+            self.table.iter().chain(of_indexes).chain(self.entities.iter().flat_map(|entity| &entity.lines));
+        if lines.any(|line| line.contains(&format!("{{{KEY_PART}}}"))) {
+            let key_part = self.attributes.iter_mut().filter(|(_, kind, _)| *kind == ValueKind::KeyPart);
+            key_part.for_each(|(.., declared)| "{ type = \"string\", from-key = true }".clone_into(declared));
+        }
+    }
+
+    /// Gives some attributes to entities: those whose keys need it, and others.
+    fn give_to_entities(&mut self, random: &mut Random) {
+        let is_own = |name: &str| {
+            let names = ["s1", "s2", "s3", "n1", "n2", "e1", "t1", "d1", KEY_PART];
+            names.contains(&name)
+        };
+        let mut shared = Vec::new();
+        for (name, kind, declared) in std::mem::take(&mut self.attributes) {
+            if self.entities.is_empty() || !is_own(&name) || random.chance(70) {
+                shared.push((name, kind, declared));
                 continue;
             }
-            let is_free = |name: &&str| {
-                let is_named = |line: &String| {
-                    line.contains(&format!("\"{name}\"")) || line.contains(&format!("{{{name}"))
-                };
-                let declared = self.attributes.iter().find(|(known, ..)| known == name);
-                !self.table.iter().chain(&entity.lines).any(is_named)
-                    && !entity.when.contains(*name)
-                    && declared.is_some_and(|(.., text)| !text.contains("required"))
+            let (text, part) = (format!("\"{name}\""), format!("{{{name}"));
+            let is_named = |line: &String| {
+                line.contains(&text) || line.contains(&part) || line.contains(&format!("{{ {name} "))
             };
-            let free: Vec<&str> =
-                ["s1", "s2", "s3", "n1", "n2", "e1", "t1", "d1"].into_iter().filter(is_free).collect();
-            let names = random.some(&free, 2);
-            if !names.is_empty() {
-                entity.lines.push(format!("never = {names:?}"));
+            let of_all = self.table.iter().any(is_named);
+            for entity in &mut self.entities {
+                let of_keys = entity.lines.iter().any(|line| line.contains(&part));
+                if !of_all && !of_keys && !entity.when.contains(&name) && random.chance(50) {
+                    continue;
+                }
+                let declared = match declared.strip_suffix(" }") {
+                    Some(_) if declared.contains("required") || random.chance(60) => declared.clone(),
+                    Some(long) => format!("{long}, required = true }}"),
+                    None if random.chance(60) => declared.clone(),
+                    None => format!("{{ type = {declared}, required = true }}"),
+                };
+                entity.lines.push(format!("attributes.{name} = {declared}"));
             }
         }
+        self.attributes = shared;
     }
 
     fn foldable(&self, count: usize, random: &mut Random) -> Vec<(String, ValueKind)> {
@@ -328,14 +344,7 @@ impl ManifestDraft {
             let _ = writeln!(text, "{line}");
         }
         text.push_str("\n[tables.t.attributes]\n");
-        let lines = || {
-            let of_indexes = self.indexes.iter().flat_map(|(_, lines)| lines);
-            self.table.iter().chain(of_indexes).chain(self.entities.iter().flat_map(|entity| &entity.lines))
-        };
-        let in_key = lines().any(|line| line.contains(&format!("{{{KEY_PART}}}")));
-        for (name, kind, declared) in &self.attributes {
-            let from_key = in_key && *kind == ValueKind::KeyPart;
-            let declared = if from_key { "{ type = \"string\", from-key = true }" } else { declared };
+        for (name, _, declared) in &self.attributes {
             let _ = writeln!(text, "{name} = {declared}");
         }
         for (name, lines) in &self.indexes {

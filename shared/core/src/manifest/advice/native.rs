@@ -5,11 +5,24 @@ use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
 use crate::manifest::key_use::NATIVE_ATTRIBUTES_MAX;
 use crate::manifest::table_text::TableText;
-use crate::model::{Attribute, FoldRule, Index, IndexKind, KeyAttribute, KeySource, Table};
+use crate::model::{Attribute, FoldRule, Index, IndexKind, KeyAttribute, KeySource, Retrofit, Table};
 
-pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: &mut Findings<'_>) {
+pub(in crate::manifest) fn check(
+    text: &TableText<'_>,
+    table: &Table,
+    retrofits: &[Retrofit],
+    findings: &mut Findings<'_>,
+) {
     for (at, index) in table.indexes.iter().enumerate() {
         let Some((partition, sort)) = native(table, index) else { continue };
+        let is_misfit = |name: &&str| {
+            let of_table = retrofits.iter().filter(|retrofit| retrofit.to == table.id);
+            of_table.flat_map(|retrofit| retrofit.misfits.keys()).any(|of| of.attribute == *name)
+        };
+        // A folded key leaves items out whose value has another type; DynamoDB refuses to write them beside a native key.
+        if partition.iter().chain(&sort).any(is_misfit) {
+            continue;
+        }
         if text.allows(Code::NativeWouldServe, Some(at)) {
             continue;
         }

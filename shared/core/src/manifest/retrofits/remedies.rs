@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
+use crate::manifest::entity_text::EntityText;
 use crate::manifest::fields::Fields;
 use crate::manifest::grammar;
 use crate::manifest::keys::Keys;
@@ -26,8 +27,7 @@ pub(super) fn misfits(
         let entity = target.0.entities.iter().find(|entity| entity.name.value == entry.name.value);
         match (entity, of_entity) {
             (Some(entity), Some(_)) => {
-                let entity = entity.name.value;
-                let what = format!("`{entity}` in {what}");
+                let what = format!("`{}` in {what}", entity.name.value);
                 for entry in entry.node.entries(findings, &what) {
                     misfits.extend(of_attribute(target, Some(entity), &what, &entry, findings));
                 }
@@ -40,18 +40,26 @@ pub(super) fn misfits(
 
 fn of_attribute(
     (table, keys): (&TableText<'_>, &Keys<'_>),
-    entity: Option<&str>,
+    entity: Option<&EntityText<'_>>,
     of: &str,
     entry: &TomlEntry<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<(MisfitOf, Vec<Remedy>)> {
     let name = &entry.name;
-    let Some(attribute) = table.attributes.get(name.value) else {
-        let near = did_you_mean(name.value, table.attributes.by_name.keys().map(String::as_str));
-        let message = format!("table `{}` has no attribute `{}`", table.id.value, name.value);
+    let declared = entity.map_or(&table.attributes.by_name, |entity| &entity.attributes);
+    let Some(attribute) = declared.get(name.value) else {
+        let near = did_you_mean(name.value, declared.keys().map(String::as_str));
+        let owner = match entity {
+            Some(entity) => format!("entity `{}`", entity.name.value),
+            None => format!("table `{}`", table.id.value),
+        };
+        let message = format!("{owner} has no attribute `{}`", name.value);
         findings.report(Code::UnknownAttribute, name.span.clone(), message).maybe_hint(near);
         return None;
     };
+    if entity.is_none() && table.attributes.reports_mixed(name.value, name.span.clone(), findings) {
+        return None;
+    }
     if keys.inputs(None).contains(name.value) {
         let message = format!("the primary key of table `{}` is made of `{}`", table.id.value, name.value);
         findings
@@ -67,7 +75,10 @@ fn of_attribute(
         }
         None => remedy(&entry.node, attribute.kind, &what, name, findings).into_iter().collect(),
     };
-    let of = MisfitOf { attribute: name.value.to_owned(), entity: entity.map(str::to_owned) };
+    let of = MisfitOf {
+        attribute: name.value.to_owned(),
+        entity: entity.map(|entity| entity.name.value.to_owned()),
+    };
     Some((of, remedies))
 }
 

@@ -67,22 +67,21 @@ impl EntityFacts {
     fn of(table: &Table, entity: Option<EntityId>, promised: &[SmolStr]) -> EntityFacts {
         let of_one = |entity: &Entity| entity.when.iter().map(Condition::from).collect::<Vec<_>>();
         let (conditions, requires, never) = match entity.map(|EntityId(number)| &table.entities[number]) {
-            Some(entity) => (of_one(entity), entity.requires.as_slice(), entity.never.as_slice()),
+            Some(entity) => (
+                of_one(entity),
+                table.requires(entity).collect(),
+                table.never(entity).map(SmolStr::from).collect(),
+            ),
             None => {
                 let is_not = |entity| Condition::Not(Box::new(Condition::all(of_one(entity))));
-                (table.entities.iter().map(is_not).collect(), [].as_slice(), [].as_slice())
+                (table.entities.iter().map(is_not).collect(), Vec::new(), Vec::new())
             }
         };
         // Where the table's key cannot be made for an entity there are no such items, and nothing is said of them.
         let keys: Option<Vec<_>> = table.key_attributes().map(|key| required(key, entity)).collect();
         let in_keys = keys.into_iter().flatten().flatten().map(SmolStr::from);
-        let present = promised.iter().cloned().chain(in_keys).chain(requires.iter().map(SmolStr::from));
-        EntityFacts {
-            entity,
-            conditions,
-            present: present.collect(),
-            never: never.iter().map(SmolStr::from).collect(),
-        }
+        let present = promised.iter().cloned().chain(in_keys).chain(requires.into_iter().map(SmolStr::from));
+        EntityFacts { entity, conditions, present: present.collect(), never }
     }
 }
 

@@ -12,7 +12,7 @@ use super::values::{
 };
 use crate::condition::{Comparison, Condition, Path};
 use crate::json::Json;
-use crate::model::{Attribute, AttributeKind, Table};
+use crate::model::{Attribute, AttributeKind, EntityId, Table};
 use crate::query::limits::{COMPARISONS_MAX, DEPTH_MAX, IN_VALUES_MAX};
 use crate::text::closest;
 use crate::value::{AttributeValue, compare};
@@ -20,9 +20,9 @@ use crate::value::{AttributeValue, compare};
 const OPERATORS: [&str; 12] =
     ["=", "<>", "<", "<=", ">", ">=", "between", "beginsWith", "contains", "in", "exists", "notExists"];
 
-/// Reads a `where`; null and `{}` ask nothing.
-pub(super) fn read(table: &Table, value: &Json) -> Result<Condition, RequestError> {
-    let mut reader = Reader { table, comparisons: 0 };
+/// Reads a `where` about items of these entities (of all, where none is named); null and `{}` ask nothing.
+pub(super) fn read(table: &Table, entities: &[EntityId], value: &Json) -> Result<Condition, RequestError> {
+    let mut reader = Reader { table, entities: entities.to_vec(), comparisons: 0 };
     match value {
         Json::Null => Ok(Condition::always()),
         other => Ok(reader.group(other, 0)?.simplified()),
@@ -31,6 +31,8 @@ pub(super) fn read(table: &Table, value: &Json) -> Result<Condition, RequestErro
 
 struct Reader<'t> {
     table: &'t Table,
+    /// Of the request, or of the branch that is read.
+    entities: Vec<EntityId>,
     comparisons: usize,
 }
 
@@ -39,17 +41,38 @@ impl Reader<'_> {
         if depth > DEPTH_MAX {
             return Err(RequestError::TooMany { what: "levels of conditions", most: DEPTH_MAX });
         }
-        match value {
+        let around = self.entities.clone();
+        if let Some(names) = self.branch_entities(value) {
+            self.entities = self.entity_ids(names)?;
+        }
+        let read = match value {
             Json::Object(members) if members.contains_key("attribute") => self.spelled_out(members),
             Json::Object(members) => {
                 let parts = members.iter().map(|(name, value)| self.member(name, value, depth));
-                Ok(Condition::all(parts.collect::<Result<Vec<_>, _>>()?))
+                parts.collect::<Result<Vec<_>, _>>().map(Condition::all)
             }
-            Json::List(parts) => Ok(Condition::all(self.list(parts, depth)?)),
+            Json::List(parts) => self.list(parts, depth).map(Condition::all),
             _ => Err(RequestError::Shape {
                 place: "where".to_owned(),
                 wanted: "an object or a list of conditions",
             }),
+        };
+        self.entities = around;
+        read
+    }
+
+    /// The entities that a group of conditions is about, if one of its members says so.
+    fn branch_entities<'j>(&self, group: &'j Json) -> Option<&'j Json> {
+        if self.table.attributes.contains_key("entity") {
+            return None;
+        }
+        match group {
+            Json::Object(members) => members.get("entity"),
+            Json::List(parts) => parts.iter().find_map(|part| match part {
+                Json::Object(members) if members.len() == 1 => members.get("entity"),
+                _ => None,
+            }),
+            _ => None,
         }
     }
 
@@ -75,17 +98,18 @@ impl Reader<'_> {
 
     /// `"entity": "flight"`: the entities of one branch of an `or`, as the conditions of their `when`.
     fn entities(&mut self, names: &Json) -> Result<Condition, RequestError> {
+        let ids = self.entity_ids(names)?;
+        Ok(Condition::Any(ids.iter().map(|id| self.table.entities[id.0].condition()).collect()))
+    }
+
+    fn entity_ids(&self, names: &Json) -> Result<Vec<EntityId>, RequestError> {
         let wanted = RequestError::Shape { place: "entity".to_owned(), wanted: "a name or a list of names" };
         let names = match names {
             Json::List(names) if !names.is_empty() => names.as_slice(),
             name => std::slice::from_ref(name),
         };
-        let when = |name: &Json| {
-            let name = name.as_text().ok_or_else(|| wanted.clone())?;
-            let (_, entity) = find_entity(self.table, name)?;
-            Ok(entity.condition())
-        };
-        Ok(Condition::Any(names.iter().map(when).collect::<Result<_, RequestError>>()?))
+        let id = |name: &Json| Ok(find_entity(self.table, name.as_text().ok_or_else(|| wanted.clone())?)?.0);
+        names.iter().map(id).collect()
     }
 
     /// `"attribute": value` or `"attribute": {"operator": value, …}`.
@@ -123,7 +147,7 @@ impl Reader<'_> {
         if self.comparisons > COMPARISONS_MAX {
             return Err(RequestError::TooMany { what: "comparisons", most: COMPARISONS_MAX });
         }
-        let target = ComparedTo::find(self.table, name)?;
+        let target = ComparedTo::find(self.table, &self.entities, name)?;
         let is = |comparison| Ok(Condition::Is(target.path.clone(), comparison));
         match operator {
             "=" => is(Comparison::Equal(target.exact(value)?)),
@@ -160,14 +184,15 @@ struct ComparedTo<'t> {
 }
 
 impl<'t> ComparedTo<'t> {
-    fn find(table: &'t Table, name: &str) -> Result<ComparedTo<'t>, RequestError> {
-        check_name(name)?;
-        if let Some(attribute) = table.attributes.get(name) {
+    fn find(table: &'t Table, entities: &[EntityId], name: &str) -> Result<ComparedTo<'t>, RequestError> {
+        if table.attributes.contains_key(name) {
+            let attribute = find_attribute(table, entities, name)?;
             return Ok(ComparedTo { table, attribute, path: Path::attribute(name) });
         }
+        check_name(name)?;
         let mut segments = name.split('.').map(str::to_owned);
         let path = Path { root: segments.next().unwrap_or_default(), inner: segments.collect() };
-        let root = find_attribute(table, &path.root)
+        let root = find_attribute(table, entities, &path.root)
             .map_err(|error| if path.inner.is_empty() { unknown_attribute(table, name) } else { error })?;
         match root.kind {
             AttributeKind::Map if path.inner.iter().all(|name| !name.is_empty()) => {

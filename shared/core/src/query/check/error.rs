@@ -10,6 +10,8 @@ pub enum RequestError {
     UnknownEntity { table: String, entity: String, closest: Option<String> },
     #[error("table `{table}` declares no attribute `{attribute}`")]
     UnknownAttribute { table: String, attribute: String, closest: Option<String> },
+    #[error("attribute `{attribute}` of table `{table}` has another type in `{first}` than in `{second}`")]
+    MixedType { table: String, attribute: String, first: String, second: String },
     #[error("`{name}` begins with `keyfold_`: Keyfold keeps attributes of such names for itself")]
     ReservedName { name: String },
     #[error("unknown operator `{operator}` on attribute `{attribute}`")]
@@ -55,6 +57,7 @@ impl RequestError {
             RequestError::UnknownTable { .. } => "unknown-table",
             RequestError::UnknownEntity { .. } => "unknown-entity",
             RequestError::UnknownAttribute { .. } => "unknown-attribute",
+            RequestError::MixedType { .. } => "mixed-type",
             RequestError::ReservedName { .. } => "reserved-name",
             RequestError::UnknownOperator { .. } => "unknown-operator",
             RequestError::TypeMismatch { .. }
@@ -87,6 +90,7 @@ impl RequestError {
             RequestError::UnknownAttribute { table, .. } => {
                 Some(format!("declare it under `[tables.{table}.attributes]` in the manifest"))
             }
+            RequestError::MixedType { .. } => Some("name one entity in the request".to_owned()),
             RequestError::UnlistedValue { listed, .. } => Some(format!("it lists {}", listed.join(", "))),
             RequestError::PartOfTime { .. } => {
                 Some("ask with `beginsWith`, `between`, `<`, `<=`, `>` or `>=`".to_owned())

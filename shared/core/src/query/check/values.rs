@@ -173,10 +173,22 @@ pub(super) fn check_name(name: &str) -> Result<(), RequestError> {
     }
 }
 
-/// The declared attribute of this name.
-pub(super) fn find_attribute<'t>(table: &'t Table, name: &str) -> Result<&'t Attribute, RequestError> {
+/// The declared attribute of this name, as these entities have it.
+pub(super) fn find_attribute<'t>(
+    table: &'t Table,
+    entities: &[EntityId],
+    name: &str,
+) -> Result<&'t Attribute, RequestError> {
     check_name(name)?;
-    table.attributes.get(name).ok_or_else(|| unknown_attribute(table, name))
+    if let Some((first, second)) = table.mixed_type(entities, name) {
+        return Err(RequestError::MixedType {
+            table: table.id.clone(),
+            attribute: name.to_owned(),
+            first: first.name.clone(),
+            second: second.name.clone(),
+        });
+    }
+    table.attribute_of(entities, name).ok_or_else(|| unknown_attribute(table, name))
 }
 
 /// There is no such attribute: which one is nearest?

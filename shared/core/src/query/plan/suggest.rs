@@ -90,7 +90,7 @@ fn of_sparse(request: &CheckedRequest<'_>, index: &str, attribute: &str) -> Vec<
             format!("declare `{attribute}` as `required` if every item has it")
         } else {
             format!(
-                "declare `{attribute}` as `required`, or put it into the `requires` of each entity, if every item has it"
+                "declare `{attribute}` as `required`, for the whole table or in each entity, if every item has it"
             )
         };
         found.push(promise);

@@ -114,8 +114,8 @@ fn what_an_entity_promises_is_still_asked_of_its_neighbours() {
         name = "tableOfTheCase"
         partition = "owner"
         sort = "id"
-        attributes = { owner = "string", id = "string", note = "string" }
-        entities.noted = { when = { note = { exists = true } }, requires = ["note"] }
+        attributes = { owner = "string", id = "string" }
+        entities.noted = { when = { note = { exists = true } }, attributes.note = { type = "string", required = true } }
         entities.bare = { when = { note = { exists = false } } }
     "#;
     let plan = planned(manifest, json!({ "table": "t", "entity": "noted", "where": { "owner": "ann" } }));
@@ -203,9 +203,9 @@ const FLIGHTS: &str = r#"
 name = "tableOfTheCase"
 partition = { attribute = "PK", fold = "{id}" }
 sort = { attribute = "SK" }
-attributes = { id = "string", type = "string", number = "string", code = "string" }
-entities.flight = { when = { type = "flight" }, requires = ["number"], sort = "F#{number}" }
-entities.airport = { when = { type = "airport" }, requires = ["code"], sort = "A#{code}" }
+attributes = { id = "string", type = "string" }
+entities.flight = { when = { type = "flight" }, attributes.number = { type = "string", required = true }, sort = "F#{number}" }
+entities.airport = { when = { type = "airport" }, attributes = { number = "string", code = { type = "string", required = true } }, sort = "A#{code}" }
 indexes.byNumber = { partition = "number" }
 "#;
 
@@ -404,10 +404,10 @@ fn what_narrows_the_entities_is_still_asked_of_their_neighbours() {
         name = "tableOfTheCase"
         partition = "id"
         sort = { attribute = "SK" }
-        attributes = { owner = "string", id = "string", kind = "string", number = "string" }
+        attributes = { owner = "string", id = "string", kind = "string" }
         indexes.byOwner = { partition = "owner" }
-        entities.flight = { when = { kind = "flight" }, requires = ["number"], sort = "F" }
-        entities.train = { when = { kind = "train" }, requires = ["number"], sort = "T" }
+        entities.flight = { when = { kind = "flight" }, attributes.number = { type = "string", required = true }, sort = "F" }
+        entities.train = { when = { kind = "train" }, attributes.number = { type = "string", required = true }, sort = "T" }
         entities.airport = { when = { kind = "airport", number = { exists = false } }, sort = "A" }
     "#;
     let asked = json!({ "owner": "ann", "number": { "exists": true }, "kind": { "in": ["flight", "train", "airport"] } });
@@ -423,14 +423,16 @@ fn what_an_entity_never_has_narrows() {
         name = "tableOfTheCase"
         partition = { attribute = "PK", fold = "{id}" }
         sort = { attribute = "SK" }
-        attributes = { id = "string", type = "string", number = "string", code = "string" }
+        attributes = { id = "string", type = "string" }
         indexes.byNumber = { partition = { attribute = "GSI1PK" } }
-        entities.flight = { when = { type = "flight" }, requires = ["number"], sort = "F#{number}", indexes.byNumber.partition = "N#{number}" }
-        entities.airport = { when = { type = "airport" }, requires = ["code"], never = ["number"], sort = "A#{code}" }
+        entities.flight = { when = { type = "flight" }, attributes.number = { type = "string", required = true }, sort = "F#{number}", indexes.byNumber.partition = "N#{number}" }
+        entities.airport = { when = { type = "airport" }, attributes = { code = { type = "string", required = true } }, sort = "A#{code}" }
     "#;
     let asked = json!({ "table": "t", "where": { "number": "150" } });
     assert_eq!(planned(manifest, asked.clone()).accesses[0].source.index(), Some("byNumber"));
-    let refused = outcome(&manifest.replace("never = [\"number\"], ", ""), asked).unwrap_err();
+    let refused =
+        outcome(&manifest.replace("attributes = { code", "attributes = { number = \"string\", code"), asked)
+            .unwrap_err();
     let index = refused.rejected.iter().find(|path| path.index.is_some()).unwrap();
     assert!(matches!(index.reason, super::RejectReason::EntityAbsent { .. }), "{refused:?}");
 }

@@ -4,31 +4,32 @@ use serde_json::{Value, json};
 
 use super::error::QuestionError;
 use super::name::param_name;
-use crate::model::{Attribute, AttributeKind, Operator, QuestionCondition, Table};
+use crate::model::{Attribute, AttributeKind, EntityId, Operator, QuestionCondition, Table};
 use crate::query::check::{RequestError, typed_text};
 use crate::value::AttributeValue;
 
 /// What a condition compares with.
 pub(super) fn read(
     table: &Table,
+    entities: &[EntityId],
     condition: &QuestionCondition,
     given: &[String],
 ) -> Result<Value, QuestionError> {
     match (condition.operator, given) {
-        (Operator::In, [list]) => several(table, condition, &in_list(list)),
+        (Operator::In, [list]) => several(table, entities, condition, &in_list(list)),
         (Operator::Between, [range]) => match range.split_once("..") {
-            Some((low, high)) if !high.contains("..") => several(table, condition, &[low, high]),
+            Some((low, high)) if !high.contains("..") => several(table, entities, condition, &[low, high]),
             _ => Err(invalid(condition, "two values: `low..high`")),
         },
-        (Operator::In, list) => several(table, condition, &texts(list)),
-        (Operator::Between, [low, high]) => several(table, condition, &[low, high]),
+        (Operator::In, list) => several(table, entities, condition, &texts(list)),
+        (Operator::Between, [low, high]) => several(table, entities, condition, &[low, high]),
         (Operator::Between, _) => Err(invalid(condition, "two values: `low..high`")),
         (Operator::Exists, [text]) => match text.as_str() {
             "true" | "" => Ok(json!(true)),
             "false" => Ok(json!(false)),
             _ => Err(invalid(condition, "`true` or `false`")),
         },
-        (_, [text]) => one(table, condition, text),
+        (_, [text]) => one(table, entities, condition, text),
         _ => Err(invalid(condition, "given once")),
     }
 }
@@ -41,12 +42,26 @@ fn texts(list: &[String]) -> Vec<&str> {
     list.iter().map(String::as_str).collect()
 }
 
-fn several(table: &Table, condition: &QuestionCondition, texts: &[&str]) -> Result<Value, QuestionError> {
-    texts.iter().map(|text| one(table, condition, text)).collect::<Result<Vec<_>, _>>().map(Value::Array)
+fn several(
+    table: &Table,
+    entities: &[EntityId],
+    condition: &QuestionCondition,
+    texts: &[&str],
+) -> Result<Value, QuestionError> {
+    texts
+        .iter()
+        .map(|text| one(table, entities, condition, text))
+        .collect::<Result<Vec<_>, _>>()
+        .map(Value::Array)
 }
 
-fn one(table: &Table, condition: &QuestionCondition, text: &str) -> Result<Value, QuestionError> {
-    let Some(attribute) = table.attributes.get(&condition.attribute) else {
+fn one(
+    table: &Table,
+    entities: &[EntityId],
+    condition: &QuestionCondition,
+    text: &str,
+) -> Result<Value, QuestionError> {
+    let Some(attribute) = table.attribute_of(entities, &condition.attribute) else {
         return Err(QuestionError::Request(RequestError::UnknownAttribute {
             table: table.id.clone(),
             attribute: condition.attribute.clone(),

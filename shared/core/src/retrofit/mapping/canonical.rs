@@ -2,7 +2,7 @@
 //!
 //! Nothing else is in it. A new name of a table in the manifest, an expectation, a question, an index with natural keys, a
 //! projection: none of them changes what is written, so a retrofit that runs goes on. Neither does what the manifest only
-//! refuses (`required`, `requires`, listed values of attributes that are in no folded key): an item that was refused is in
+//! refuses (`required`, the attributes of entities, listed values of attributes that are in no folded key): an item that was refused is in
 //! quarantine, and `repair` carries it over under the manifest at hand. Where a remedy changes what would be refused, it counts.
 //!
 //! So the digest in a retrofit's row is also the digest of all that `plan` [announced](super::announced): a worker whose manifest
@@ -11,14 +11,14 @@
 //! Control rows and checkpoints hold these digests. A change of this file that changes a text of today raises
 //! [`FORMAT`](crate::retrofit::control::FORMAT).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::model::{
-    FoldRule, Index, KeyAttribute, KeySource, MisfitOf, Remedy, Retrofit, Table, When, WhenTest,
+    Attribute, FoldRule, Index, KeyAttribute, KeySource, MisfitOf, Remedy, Retrofit, Table, When, WhenTest,
 };
 use crate::retrofit::protocol_choice::Protocol;
 use crate::value::{Hex, canonical as value};
@@ -72,15 +72,23 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
     ];
     // What is read from keys is left out of written items, unless the target stores it.
     let from_key = |table: &Table| {
-        let declared = table.attributes.values().filter(|attribute| attribute.from_key);
-        declared.map(|attribute| attribute.name.clone()).collect::<Vec<_>>()
+        let names = |attributes: &BTreeMap<String, Attribute>| {
+            let declared = attributes.values().filter(|attribute| attribute.from_key);
+            declared.map(|attribute| json!(attribute.name)).collect::<Vec<_>>()
+        };
+        let of_all = names(&table.attributes);
+        // Entities that store some of them.
+        let own = table.entities.iter().map(|entity| (&entity.name, names(&entity.attributes)));
+        let own = own.filter(|(_, names)| *names != of_all).map(|(entity, names)| json!([entity, names]));
+        of_all.iter().cloned().chain(own).collect::<Vec<_>>()
     };
     if source.has_key_parts() || target.has_key_parts() {
         let in_target = |name: &String| retrofit.rename.get(name).unwrap_or(name).clone();
         let is_stored = |name: &String| target.attributes.get(name).is_some_and(|known| !known.from_key);
-        let parts_of_source = from_key(source);
-        let stored: Vec<_> = parts_of_source.iter().map(in_target).filter(is_stored).collect();
-        parts.push(json!(["from-key", parts_of_source, from_key(target), stored]));
+        let parts_of_source = source.attributes.values().filter(|attribute| attribute.from_key);
+        let stored = parts_of_source.map(|attribute| in_target(&attribute.name)).filter(is_stored);
+        let stored: Vec<_> = stored.collect();
+        parts.push(json!(["from-key", from_key(source), from_key(target), stored]));
         parts.push(json!(["read-from", keys(source, source.every_key().map(|(_, key)| key))]));
     }
     if !retrofit.misfits.is_empty() {
@@ -98,13 +106,15 @@ fn misfit(target: &Table, of: &MisfitOf, remedies: &[Remedy]) -> Value {
     };
     let remedies: Vec<_> = remedies.iter().map(remedy).collect();
     let entity = of.entity.as_ref().and_then(|name| target.entity(name));
-    let declared = target.attributes.get(&of.attribute).map(|known| {
+    let fact = |known: &Attribute| {
         let values = known.values.as_ref().map(|values| sorted(values.iter().map(value)));
         json!([known.kind.name(), known.required, values])
+    };
+    let declared = target.attributes.get(&of.attribute);
+    let said = target.entities.iter().filter_map(|entity| {
+        let own = entity.attributes.get(&of.attribute);
+        (own != declared).then(|| json!([conditions(&entity.when), own.map(fact)]))
     });
-    let names = |names: &[String]| names.contains(&of.attribute);
-    let said = target.entities.iter().filter(|entity| names(&entity.requires) || names(&entity.never));
-    let said = said.map(|entity| json!([conditions(&entity.when), names(&entity.requires)]));
     let keys = target.indexes.iter().flat_map(|index| {
         let natural = |key: &&KeyAttribute| key.name == of.attribute;
         let sort = index.sort.iter().filter(natural).map(|_| json!("sort"));
@@ -115,7 +125,7 @@ fn misfit(target: &Table, of: &MisfitOf, remedies: &[Remedy]) -> Value {
         of.attribute,
         remedies,
         entity.map(|(_, entity)| conditions(&entity.when)),
-        declared,
+        declared.map(fact),
         sorted(said),
         keys
     ])

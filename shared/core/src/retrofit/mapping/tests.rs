@@ -69,7 +69,7 @@ fn what_alters_no_written_byte_does_not_change_the_digest() {
         ("[retrofits.folded]", question),
         ("ttl = \"gone\"\n", ""),
         ("scope = { owner = \"jwt.org\" }\n", ""),
-        ("requires = [\"serial\"]\n", ""),
+        ("number\", required = true }", "number\" }"),
         ("values = [1, 2.50, 3]", "values = [3, 1, 2.5]"),
         ("{serial:08}", "{ serial:08}"),
         ("entities.tool]", "entities.aTool]"),
@@ -314,12 +314,11 @@ partition = { attribute = "PK2", fold = "{PK}" }
 PK = "string"
 id = { type = "string", from-key = true }
 kind = "string"
-b = "string"
 n = "number"
 state = { type = "string", values = ["open", "done"] }
 [tables.new.entities.open]
 when = { kind = "o" }
-requires = ["b"]
+attributes.b = { type = "string", required = true }
 [tables.new.indexes.byState]
 partition = "{state}#{id}"
 [tables.new.indexes.byN]
@@ -355,8 +354,8 @@ fn the_digest_covers_all_that_is_announced() {
         // Which values do not fit, and get changed.
         ("state = \"lower\"", "state = \"upper\""),
         ("[\"open\", \"done\"]", "[\"open\", \"Done\"]"),
-        ("b = \"string\"", "b = { type = \"string\", required = true }"),
-        ("requires = [\"b\"]", "never = [\"b\"]"),
+        ("attributes.b = { type = \"string\", required = true }", "attributes.b = \"string\""),
+        ("attributes.b = { type", "attributes.b = { values = [\"x\"], type"),
         ("kind = \"o\"", "kind = \"p\""),
         ("n = \"number\"\nstate", "n = \"string\"\nstate"),
         (

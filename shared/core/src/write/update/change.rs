@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::refusal::UpdateRefusal;
 use super::spec::Update;
 use crate::condition::Condition;
-use crate::model::{Index, KeyAttribute, KeySource, Table};
+use crate::model::{EntityId, Index, KeyAttribute, KeySource, Table};
 use crate::value::{AttributeValue, Item, equal};
 use crate::write::expected::is;
 
@@ -29,13 +29,33 @@ pub(super) fn check(table: &Table, update: &Update) -> Result<(), UpdateRefusal>
             return Err(UpdateRefusal::Folded { table, attribute });
         }
     }
-    // An attribute beside its key would say one thing and the key another; to remove it there is nothing.
-    let in_key = |name: &&String| table.attributes.get(*name).is_some_and(|declared| declared.from_key);
-    if let Some(name) = update.set.keys().chain(&update.remove).find(in_key) {
+    // Where every entity that has the attribute has it in keys alone, the item is not needed to know it.
+    let is_stored = |name: &String| {
+        let mut declared = table.entities.iter().filter_map(|entity| entity.attributes.get(name));
+        declared.any(|attribute| !attribute.from_key)
+    };
+    if let Some(name) = key_parts(table, None, update).find(|name| !is_stored(name)) {
         return Err(UpdateRefusal::KeyPart { table: table.id.clone(), attribute: name.clone() });
     }
     match table.key_attributes().find(|key| update.touches(&key.name)) {
         Some(key) => Err(UpdateRefusal::Key { table: table.id.clone(), attribute: key.name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// What the update sets or removes of that which only keys hold, in items of this entity. An attribute beside its key would say one
+/// thing and the key another; to remove it there is nothing.
+fn key_parts<'u>(
+    table: &Table,
+    entity: Option<EntityId>,
+    update: &'u Update,
+) -> impl Iterator<Item = &'u String> {
+    update.set.keys().chain(&update.remove).filter(move |name| table.is_from_key(entity, name))
+}
+
+fn check_key_parts(table: &Table, item: &Item, update: &Update) -> Result<(), UpdateRefusal> {
+    match key_parts(table, table.entity_of(item)?, update).next() {
+        Some(name) => Err(UpdateRefusal::KeyPart { table: table.id.clone(), attribute: name.clone() }),
         None => Ok(()),
     }
 }
@@ -69,6 +89,7 @@ pub(super) fn without_reading(
         return Ok(Err(UpdateRefusal::NeedsReading { table: table.id.clone(), keys, missing }));
     }
     let known = update.applied(known(table, key, update));
+    check_key_parts(table, &known, update)?;
     table.check_change(&known, &update.remove)?;
     let mut change = Change::new(update);
     let folded = if touched.is_empty() { Vec::new() } else { table.folded(&known)? };
@@ -89,6 +110,7 @@ pub(super) fn of_stored(
     update: &Update,
 ) -> Result<Change, UpdateRefusal> {
     let mut whole = update.applied(stored.clone());
+    check_key_parts(table, &whole, update)?;
     table.check_promises(&whole)?;
     let mut change = Change::new(update);
     for (name, value) in table.folded(&whole)? {
@@ -192,12 +214,16 @@ fn entity_inputs(table: &Table) -> impl Iterator<Item = &str> {
 /// on.
 fn needed<'t>(table: &'t Table, update: &Update, touched: &[&'t KeyAttribute]) -> BTreeSet<&'t str> {
     let mut needed: BTreeSet<&str> = touched.iter().flat_map(|key| inputs(table, key)).collect();
-    let required = || table.entities.iter().flat_map(|entity| &entity.requires);
+    let required = || table.entities.iter().flat_map(|entity| table.requires(entity));
     let other_entity = entity_inputs(table).any(|name| update.touches(name));
     if other_entity {
-        needed.extend(required().map(String::as_str));
+        needed.extend(required());
     }
-    if other_entity || !touched.is_empty() || required().any(|name| update.remove.contains(name)) {
+    // What the entity promises of it, and whether its items store it, is not the same for all.
+    let is_of_entity = |name: &String| {
+        table.entities.iter().any(|entity| entity.attributes.get(name) != table.attributes.get(name))
+    };
+    if other_entity || !touched.is_empty() || update.set.keys().chain(&update.remove).any(is_of_entity) {
         needed.extend(entity_inputs(table));
     }
     needed
