@@ -51,7 +51,7 @@ async fn audit() -> (EmbeddedDynamo, Client, Model, Vec<Item>) {
 /// The ids of the items that match, in the order asked for.
 fn expected(checked: &CheckedRequest<'_>, items: &[Item]) -> Vec<String> {
     let mut matching: Vec<&Item> = items.iter().filter(|item| checked.condition.holds(item)).collect();
-    matching.sort_by(|a, b| compare_items(&checked.order, a, b));
+    matching.sort_by(|a, b| compare_items(checked.table, &checked.order, a, b));
     ids(matching)
 }
 

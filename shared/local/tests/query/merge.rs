@@ -59,7 +59,7 @@ async fn equals_come_in_the_order_of_the_accesses_on_every_page() {
     let accesses = || views::KINDS.map(by_kind_score).to_vec();
     let all = first(&client, &plan(accesses(), Delivery::Merged, ascending("score"), 1000)).await.items;
     assert_eq!(all.len(), 400);
-    assert!(all.is_sorted_by(|a, b| compare_items(&ascending("score"), a, b).is_le()));
+    assert!(all.is_sorted_by(|a, b| compare_items(&views::table(), &ascending("score"), a, b).is_le()));
     let zeros: Vec<_> =
         all.iter().filter(|item| item["score"] == number(0)).map(|item| item["kind"].clone()).collect();
     let mut by_kind = zeros.clone();
@@ -93,7 +93,7 @@ async fn an_order_that_the_sort_key_continues_is_merged_too() {
     let plan = plan(accesses.collect(), Delivery::Merged, order, 17);
     let all = whole(&client, &plan, &RunOptions::default()).await;
     let mut expected: Vec<_> = views::items().into_iter().filter(|item| item.contains_key("city")).collect();
-    expected.sort_by(|a, b| compare_items(&plan.order, a, b));
+    expected.sort_by(|a, b| compare_items(&views::table(), &plan.order, a, b));
     assert_eq!(numbers(&all, "score"), numbers(&expected, "score"));
     assert_eq!(ats(&all), ats(&expected));
 }

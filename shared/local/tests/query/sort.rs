@@ -22,7 +22,7 @@ async fn pages_of_any_size_are_the_whole_in_order() {
     let client = views::shared();
     let all = first(&client, &sorted(400, 1000)).await;
     assert_eq!((all.items.len(), all.next), (400, None));
-    assert!(all.items.is_sorted_by(|a, b| compare_items(&sorted(1, 1).order, a, b).is_le()));
+    assert!(all.items.is_sorted_by(|a, b| compare_items(&views::table(), &sorted(1, 1).order, a, b).is_le()));
     for limit in [1, 3, 50, 399, 400, 401] {
         assert_eq!(ats(&whole(&client, &sorted(400, limit), &RunOptions::default()).await), ats(&all.items));
     }
@@ -56,5 +56,5 @@ async fn a_scan_and_items_behind_an_index_can_be_sorted() {
     );
     assert!(scanned.len() > 100);
     assert_eq!(scanned, indexed);
-    assert!(scanned.is_sorted_by(|a, b| compare_items(&descending("note"), a, b).is_le()));
+    assert!(scanned.is_sorted_by(|a, b| compare_items(&views::table(), &descending("note"), a, b).is_le()));
 }
