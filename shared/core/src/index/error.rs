@@ -152,7 +152,9 @@ impl ItemError {
             ItemProblem::ReservedName => {
                 "names that begin with `keyfold_` never show in an answer: choose another name"
             }
-            ItemProblem::Never { .. } => "leave the attribute out, or declare it in the entity's `attributes`, or for the whole table",
+            ItemProblem::Never { .. } => {
+                "leave the attribute out, or declare it in the entity's `attributes`, or for the whole table"
+            }
             ItemProblem::NoEntity => {
                 "give the entities a `when` that such items fulfil before they have their key, or give the key a `fold` for other items"
             }
