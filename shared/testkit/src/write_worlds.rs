@@ -6,7 +6,7 @@
 use keyfold_core::attribute::AttributeKind;
 use keyfold_core::key::Unfolded;
 use keyfold_core::manifest;
-use keyfold_core::model::{FoldRule, Index, KeptFacts, KeyAttribute, KeySource, Table};
+use keyfold_core::model::{EntityId, FoldRule, Index, KeptFacts, KeyAttribute, KeySource, Table};
 use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
 use keyfold_core::value::{AttributeValue, Item};
 use serde_json::{Value, json};
@@ -80,15 +80,27 @@ impl WriteWorlds {
         all.iter_mut().for_each(|item| drop(item.stored.remove(FENCE_ATTRIBUTE)));
         let owner = |item: &CaseItem| text(item.seen.as_ref()?.get(&attribute)?).map(str::to_owned);
         let organisation = owner(random.any(&all)?)?;
-        let (own_aims, other_aims): (Vec<_>, Vec<_>) =
+        let (mut own_aims, mut other_aims): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|item| owner(item).as_ref() == Some(&organisation));
+        let from_key = table.attributes.get(&attribute).is_some_and(|declared| declared.from_key);
+        let own = (attribute.as_str(), organisation.as_str());
+        let others = words.of(&attribute).iter().find(|word| text(word) != Some(&organisation)).cloned();
+        // Some items become another tenant's: an item of another entity has their key, or they store another tenant than a key says.
+        own_aims.retain(|item| {
+            let entity = random.below(table.entities.len());
+            let contradicting = || contradicting(&table, item, own, others.clone()?);
+            let moved = twin(&table, item, own, entity).or_else(contradicting).filter(|_| random.chance(40));
+            let is_kept = moved.is_none();
+            other_aims.extend(moved);
+            is_kept
+        });
         if other_aims.is_empty() || organisation.is_empty() {
             return None;
         }
         let others =
             [(); 2].map(|()| world(&table, &words, &other_aims, (&attribute, &organisation), random));
         Some(WriteWorlds {
-            from_key: table.attributes.get(&attribute).is_some_and(|declared| declared.from_key),
+            from_key,
             own: own_aims.iter().map(|item| item.stored.clone()).collect(),
             manifest,
             attribute,
@@ -129,6 +141,9 @@ impl WriteWorlds {
     }
 
     fn put(&self, aim: &CaseItem, random: &mut Random) -> Value {
+        if let Some(twin) = random.chance(30).then(|| self.put_twin(aim, random)).flatten() {
+            return twin;
+        }
         let mut item = aim.seen.clone().unwrap_or_default();
         if random.chance(80) {
             self.table.folded_names().for_each(|name| drop(item.remove(name)));
@@ -148,6 +163,14 @@ impl WriteWorlds {
             body["entity"] = json!(entity.name);
         }
         body
+    }
+
+    /// A put of an item of another entity with the same primary key, if its templates can make this key.
+    fn put_twin(&self, aim: &CaseItem, random: &mut Random) -> Option<Value> {
+        let at = random.below(self.table.entities.len());
+        let item = natural(&self.table, &aim.stored, at)?;
+        let entity = &self.table.entities[at].name;
+        Some(json!({ "table": self.table.id, "item": item, "entity": entity, "replace": random.chance(50) }))
     }
 
     fn update(&self, aim: &CaseItem, random: &mut Random) -> Value {
@@ -311,6 +334,58 @@ fn scoped(text: &str, random: &mut Random) -> Option<String> {
         text = text.replacen(&format!("\n{name} = \"string\"\n"), &declared, 1);
     }
     Some(format!("{DEPLOY}{text}"))
+}
+
+/// The attributes that this primary key has by the templates of an entity.
+fn natural(table: &Table, stored: &Item, entity: usize) -> Option<Item> {
+    table.entities.get(entity)?;
+    let mut item = Item::default();
+    for key in table.key_attributes() {
+        let value = stored.get(&key.name)?;
+        let KeySource::Folded(rules) = &key.source else {
+            item.insert(&key.name, value.clone());
+            continue;
+        };
+        let is_of = |rule: &&FoldRule| rule.entity.is_none() || rule.entity == Some(EntityId(entity));
+        for (name, part) in rules.iter().find(is_of)?.template.unfold(text(value)?).ok()? {
+            if let Unfolded::Value(value) = part {
+                item.insert(name, value);
+            }
+        }
+    }
+    Some(item)
+}
+
+/// Another tenant's item with the same primary key, of another entity.
+fn twin(table: &Table, item: &CaseItem, (attribute, own): (&str, &str), entity: usize) -> Option<CaseItem> {
+    let natural = natural(table, &item.stored, entity)?;
+    if natural.get(attribute).is_none_or(|told| text(told) == Some(own)) {
+        return None;
+    }
+    let whole = table.as_entity(natural, &table.entities[entity].name).ok()?;
+    let mut stored = table.with_keys(whole.clone()).ok()?;
+    stored.remove(attribute);
+    let is_twin = table.key_of(&stored) == table.key_of(&item.stored);
+    is_twin.then_some(CaseItem { stored, seen: Some(whole) })
+}
+
+/// The item, storing another tenant than the key of an index says. Its primary key says none: with the tenant's own key, it would be
+/// in the tenant's way.
+fn contradicting(
+    table: &Table,
+    item: &CaseItem,
+    own: (&str, &str),
+    other: AttributeValue,
+) -> Option<CaseItem> {
+    let mut key = table.key_of(&item.stored)?;
+    key.remove(own.0);
+    if says(table, &key, own) || table.key_attributes().any(|key| key.name == own.0) {
+        return None;
+    }
+    let mut item = item.clone();
+    item.stored.insert(own.0, other.clone());
+    item.seen.as_mut()?.insert(own.0, other);
+    Some(item)
 }
 
 /// Some of the others' items, some of them in another version, and some without what they should have.
