@@ -94,7 +94,7 @@ impl WriteWorlds {
             other_aims.extend(moved);
             is_kept
         });
-        if other_aims.is_empty() || organisation.is_empty() {
+        if own_aims.is_empty() || other_aims.is_empty() || organisation.is_empty() {
             return None;
         }
         let others =
