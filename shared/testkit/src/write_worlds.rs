@@ -252,6 +252,7 @@ const DEPLOY: &str = "[deploy]\nquery-api = true\nquery-api-writes = [\"t\"]\n";
 const SHAPES: &[&str] = &[
     r##"
 [tables.t]
+name = "tableOfTheCase"
 partition = { attribute = "PK" }
 sort = { attribute = "SK" }
 scope = { org = "jwt.org" }
@@ -267,6 +268,7 @@ indexes.byOrg.partition = "CUSTOMER#{org}"
 "##,
     r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = { attribute = "PK" }
 scope = { org = "jwt.org" }
 attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, kind = "string", note = "string" }
@@ -279,6 +281,7 @@ partition = "{id}#{org}"
 "#,
     r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = { attribute = "PK" }
 scope = { org = "jwt.org" }
 attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, kind = "string", flag = "string" }
@@ -291,6 +294,7 @@ partition = "{id}#{org}"
 "#,
     r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = "id"
 scope = { org = "jwt.org" }
 attributes = { id = "string", org = { type = "string", from-key = true }, day = "string", state = "string" }
@@ -299,6 +303,7 @@ indexes.byState.partition = { attribute = "HPK", fold = "{org}#{state}" }
 "#,
     r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = "{org}#{id}"
 sort = "note"
 scope = { org = "jwt.org" }
@@ -307,6 +312,7 @@ indexes.byState.partition = { attribute = "HPK", fold = "{state}#{note}" }
 "#,
     r#"
 [tables.t]
+name = "tableOfTheCase"
 partition = "id"
 scope = { org = "jwt.org" }
 attributes = { id = "string", org = "string", note = "string" }
