@@ -369,6 +369,29 @@ async fn anothers_item_looks_like_one_that_is_not_there() {
 }
 
 #[tokio::test]
+async fn an_item_of_another_tenant_with_the_callers_own_key_is_not_replaced() {
+    let (dynamo, api) = world().await;
+    let put = json!({ "table": "tasks", "item": { "project": "p", "id": "1" }, "replace": true });
+    let put_by =
+        async |who: &str| send(&api, &Sent::post("/put", put.to_string()).by(member("someone", who))).await;
+    for who in ["acme", "evil"] {
+        assert_eq!(put_by(who).await.status, 201);
+    }
+    // A program that writes keys itself exchanges the tenants of the two items, but not their keys.
+    let (client, name) = (dynamo.client(), &api.model().table("tasks").unwrap().name);
+    let rows = client.scan().table_name(name).send().await.unwrap().items.unwrap();
+    for (row, other) in [(&rows[0], &rows[1]), (&rows[1], &rows[0])] {
+        let mut row = row.clone();
+        row.insert("org".to_owned(), other["org"].clone());
+        client.put_item().table_name(name).set_item(Some(row)).send().await.unwrap();
+    }
+    let before = stored(&dynamo, &api, "tasks").await;
+    let got = put_by("evil").await;
+    assert_eq!((got.status, &got.body["code"]), (409, &json!("item-exists")));
+    assert_eq!(stored(&dynamo, &api, "tasks").await, before);
+}
+
+#[tokio::test]
 async fn the_description_has_the_paths_only_where_something_can_be_written() {
     let described = async |manifest: &str| {
         let api = api_of(manifest, "http://127.0.0.1:9", Limits::default());
