@@ -392,6 +392,21 @@ async fn an_item_of_another_tenant_with_the_callers_own_key_is_not_replaced() {
 }
 
 #[tokio::test]
+async fn a_caller_moves_no_item_out_of_its_scope() {
+    let (dynamo, api) = world().await;
+    let item = serde_json::from_value(json!({ "id": { "S": "1" }, "org": { "S": "evil" } })).unwrap();
+    keyfold_dynamo::put(&dynamo.client(), api.model().table("documents").unwrap(), item).await.unwrap();
+    let before = stored(&dynamo, &api, "documents").await;
+    for change in [json!({ "set": { "org": "acme" } }), json!({ "remove": ["org"] })] {
+        let mut body = json!({ "table": "documents", "key": { "id": "1" } });
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let got = send(&api, &Sent::post("/update", body.to_string()).by(member("eve", "evil"))).await;
+        assert_eq!((got.status, &got.body["code"]), (403, &json!("out-of-scope")), "{change}");
+    }
+    assert_eq!(stored(&dynamo, &api, "documents").await, before);
+}
+
+#[tokio::test]
 async fn the_description_has_the_paths_only_where_something_can_be_written() {
     let described = async |manifest: &str| {
         let api = api_of(manifest, "http://127.0.0.1:9", Limits::default());
