@@ -106,7 +106,7 @@ pub enum PlanProblem {
     /// No table or index keeps the items in the caller's scope apart from others.
     NeedsScopedIndex,
     /// What answers it is still being filled, and hides the items that are not in it yet.
-    Pending(ReadFrom, Box<Pending>),
+    Pending(Box<ReadFrom>, Box<Pending>),
 }
 
 impl PlanProblem {
@@ -197,7 +197,7 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanErr
                 }
                 Pending::Missing => "ask again when the index is active".to_owned(),
             };
-            (PlanProblem::Pending(read_from, pending), None, vec![wait])
+            (PlanProblem::Pending(Box::new(read_from), pending), None, vec![wait])
         }
         None => {
             let Suggestions { index, instead } = suggest::suggest(request);
