@@ -46,9 +46,12 @@ pub(crate) struct Mutant {
     pub(crate) statement: bool,
 }
 
-/// The mutants of the file beside this crate's manifest.
+/// The mutants of the files beside this crate's manifest.
 pub(crate) fn read() -> anyhow::Result<Vec<Mutant>> {
-    let Mutants { mutant: all } = toml::from_str(include_str!("../planner.toml"))?;
+    let mut all = Vec::new();
+    for text in [include_str!("../planner.toml"), include_str!("../retrofit.toml")] {
+        all.extend(toml::from_str::<Mutants>(text)?.mutant);
+    }
     let mut names: Vec<&str> = all.iter().map(|mutant| mutant.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();

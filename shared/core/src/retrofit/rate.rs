@@ -105,6 +105,8 @@ pub struct Rate {
     held_until: Duration,
     /// What the rate was when something was throttled; `None` while nothing was.
     cut_from: Option<f64>,
+    /// What the rate was when it first yielded to the replicator; `None` once it is back there.
+    yielded_from: Option<f64>,
     last_cut: Option<(ThrottledBy, Duration)>,
     period: Period,
     throttles: u64,
@@ -135,6 +137,7 @@ impl Rate {
             at: now,
             held_until: Duration::ZERO,
             cut_from: None,
+            yielded_from: None,
             last_cut: None,
             period: Period { began: now, units: 0.0, throttled: false },
             throttles: 0,
@@ -195,7 +198,12 @@ impl Rate {
         self.last_cut = Some((by, now));
         // What was allowed and not used is no measure.
         let from = self.units_per_second.min(self.measured(now)).max(RATE_MIN);
-        self.cut_from = Some(from);
+        // A replicator that was behind says nothing of what the tables take: once it has caught up, the rate goes back to where it was.
+        // Growing by shares of a rate that was cut many times would take hours.
+        match by {
+            ThrottledBy::Replicator => drop(self.yielded_from.get_or_insert(self.units_per_second)),
+            _ => (self.cut_from, self.yielded_from) = (Some(from), None),
+        }
         self.units_per_second = (from * by.share()).max(RATE_MIN);
         self.balance = self.balance.min(0.0);
         self.period = Period { began: now, units: 0.0, throttled: true };
@@ -226,7 +234,19 @@ impl Rate {
         }
     }
 
+    /// What keeps the rate below its most: the last shortage. `None` if nothing does.
+    pub fn limited_by(&self) -> Option<ThrottledBy> {
+        let (by, _) = self.last_cut?;
+        let yields = self.yielded_from.is_some() || by != ThrottledBy::Replicator;
+        (yields && self.units_per_second < self.most).then_some(by)
+    }
+
     fn grow(&mut self) {
+        if let Some(from) = self.yielded_from {
+            self.units_per_second = (self.units_per_second * GROWTH_FIRST).min(from);
+            self.yielded_from = Some(from).filter(|from| self.units_per_second < *from);
+            return;
+        }
         let grown = match self.cut_from {
             None => self.units_per_second * GROWTH_FIRST,
             Some(from) => self.units_per_second + from * GROWTH_SHARE,

@@ -1,5 +1,7 @@
 //! Tests of the protocols, one item at a time; the simulator in `testkit` has the histories.
 
+mod fences;
+
 use super::control::{Phase, RetrofitState};
 use super::drain::{Newest, Sides};
 use super::quarantine::Acceptance;
@@ -222,12 +224,34 @@ fn an_item_that_cannot_be_mapped_goes_into_quarantine_with_its_key_and_sequence(
     let mut bad = event("1", "joe");
     bad.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
     let mut task = job.apply(&record("5", "1", Some(bad)));
-    let write = write(task.start(&job));
+    assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { role: TableRole::Target, .. })));
+    let write = write(task.respond(&job, Response::Got(None)));
     let entry = Quarantined::read(put_item(&write)).unwrap();
     assert_eq!((write.role, entry.code.as_str()), (TableRole::Control, "item-key-not-foldable"));
     assert_eq!(entry.key.as_ref(), Some(task.key()));
     let verdict = TaskResult::Quarantined("item-key-not-foldable".to_owned());
     assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(verdict));
+}
+
+/// A stream that is read from its oldest record again has records that did not fit, and were mended since.
+#[test]
+fn a_record_that_does_not_fit_and_is_superseded_does_not_enter_the_quarantine() {
+    let mut bad = event("1", "joe");
+    bad.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
+    for name in ["moved", "rekeyed"] {
+        let job = job(name);
+        let fence = |sequence| Fence::of_record(Epoch::FIRST, SequenceNumber::parse(sequence).unwrap());
+        for (known, superseded) in [("5", true), ("6", true), ("4", false)] {
+            let mut task = job.apply(&record("5", "1", Some(bad.clone())));
+            let TaskStep::Send(Request::Get { key, .. }) = task.start(&job) else { panic!("it looks first") };
+            let mut there = key;
+            for name in [attributes::FENCE_ATTRIBUTE, control::FENCE] {
+                there.insert(name.to_owned(), fence(known).value());
+            }
+            let step = task.respond(&job, Response::Got(Some(there)));
+            assert_eq!(step == TaskStep::Done(TaskResult::Superseded), superseded, "{name}, {known}");
+        }
+    }
 }
 
 #[test]

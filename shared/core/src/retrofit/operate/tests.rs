@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+mod table;
+
 use super::*;
 use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::request::{Response, TableRole};
@@ -19,6 +21,9 @@ struct World {
     rows: BTreeMap<(String, String), Item>,
     policies: [Option<(String, u64)>; 2],
     tags: [Option<String>; 2],
+    streams: [String; 2],
+    /// What a release of an entry does: it leaves the quarantine.
+    releases: bool,
     now_ms: u64,
     revision: u64,
     listings: u64,
@@ -69,6 +74,8 @@ impl World {
             rows: BTreeMap::new(),
             policies: [None, None],
             tags: [None, None],
+            streams: ["source-stream".to_owned(), "target-stream".to_owned()],
+            releases: true,
             now_ms: 1_000_000_000_000,
             revision: 0,
             listings: 0,
@@ -138,11 +145,14 @@ impl World {
             Effect::Page { .. } => Reply::Page { items: Vec::new(), last: None },
             Effect::Send(writes) => Reply::Responses(writes.iter().map(|write| self.put(write)).collect()),
             Effect::Carry { tasks, .. } => {
+                if self.releases {
+                    self.rows.retain(|(partition, _), _| !partition.starts_with("quarantine#"));
+                }
                 Reply::Results(vec![crate::retrofit::TaskResult::Unchanged; tasks.len()])
             }
             Effect::Describe(role) => {
                 let name = if *role == TableRole::Target { "target" } else { "source" };
-                let (arn, stream) = (format!("arn:{name}"), Some(format!("{name}-stream")));
+                let (arn, stream) = (format!("arn:{name}"), Some(self.streams[at(role)].clone()));
                 Reply::Table(TableFacts { arn, stream, ..TableFacts::default() })
             }
             Effect::Policy(role) => Reply::Policy(
@@ -172,7 +182,10 @@ impl World {
                 Reply::Shards { shards, last: None }
             }
             Effect::Records { from, .. } => Reply::Records(vec![Ok(ShardPage::default()); from.len()]),
-            Effect::Pass { .. } => Reply::Pass { done: true, counts: BTreeMap::new() },
+            Effect::Pass { .. } => {
+                compared(self);
+                Reply::Pass { done: true, counts: BTreeMap::new() }
+            }
             Effect::ForgetSegments(_) => Reply::Done,
             Effect::Wait { until_ms } => {
                 self.now_ms = self.now_ms.max(*until_ms);
@@ -244,6 +257,8 @@ fn a_switch_and_its_return_move_the_row_and_the_policies() {
     let done = world.drive(Command::Switch(by_policy())).unwrap();
     assert_eq!((done.end, done.open), (End::Done, OpenTable::Target), "{}", done.text());
     assert_eq!(world.head().phase, Phase::Reversed);
+    let seals = world.rows.keys().filter(|(partition, _)| partition.starts_with("seal#")).count();
+    assert_eq!(seals, usize::from(crate::retrofit::seal::SEALS));
     assert!(world.denies(TableRole::Source) && !world.denies(TableRole::Target));
     assert!(done.text().contains("is open: its writers may write"), "{}", done.text());
     let back = world.drive(Command::Switch(Switch { back: true, unproven: true, ..by_policy() })).unwrap();
@@ -348,6 +363,65 @@ fn writers_who_stand_still_by_themselves_are_paused_from_the_beginning() {
     let refused = world.drive(Command::Switch(Switch { limits: slow, ..switch(Writers::Attested) })).unwrap();
     assert_eq!((refused.end, &*refused.code), (End::Refused, "stop-too-long"), "{}", refused.text());
     assert_eq!(refused.open, OpenTable::Source);
+}
+
+#[test]
+fn a_stream_that_is_replaced_during_the_stop_gives_the_table_back() {
+    for (replaced, name) in [(0, "source"), (1, "target")] {
+        let mut world = ready("moved");
+        let mut operation =
+            Operation::new(world.mapping.clone(), Command::Switch(by_policy()), "nonce", world.now_ms);
+        let outcome = loop {
+            if world.head().phase == Phase::Closing {
+                world.streams[replaced] = "another".to_owned();
+            }
+            match operation.next() {
+                Step::Over(outcome) => break outcome,
+                Step::Ask(effect) => {
+                    let reply = world.perform(&effect);
+                    operation.answer(world.now_ms, reply);
+                }
+            }
+        };
+        assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stream-replaced"), "{name}");
+        assert_eq!((outcome.open, world.denies(TableRole::Source)), (OpenTable::Source, false));
+    }
+}
+
+/// An item of the target could not be carried back, and was mended since.
+#[test]
+fn an_entry_of_the_way_back_is_tried_again_and_does_not_block_for_good() {
+    use crate::retrofit::{Fence, QuarantineReason, Quarantined, SourceKey};
+    for (releases, end) in [(true, End::Done), (false, End::Refused)] {
+        let mut world = ready("moved");
+        world.drive(Command::Switch(by_policy())).unwrap();
+        let back = world.head().reverse_job(&world.mapping).unwrap();
+        let key = back.mapping().source().key_of(&crate::retrofit::tests::event("1", "joe")).unwrap();
+        let source = SourceKey::of(back.mapping().source(), &key).unwrap();
+        let fence = Fence::of_scan(back.epoch());
+        let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence);
+        world.put(&entry.enter(back.mapping()));
+        world.releases = releases;
+        let outcome =
+            world.drive(Command::Switch(Switch { back: true, unproven: true, ..by_policy() })).unwrap();
+        assert_eq!(outcome.end, end, "{}", outcome.text());
+        assert!(releases || outcome.text().contains("quarantine"), "{}", outcome.text());
+    }
+}
+
+#[test]
+fn in_place_the_replicator_has_to_have_processed_a_record() {
+    let mapping = job("inPlace").mapping().clone();
+    let mut world = World::tidy("moved");
+    world.mapping = mapping.clone();
+    world.rows.clear();
+    world.put(&RetrofitState::begun(&mapping, Some("source-stream")).store(None));
+    compared(&mut world);
+    let refused = world.drive(Command::Switch(by_policy())).unwrap();
+    let codes: Vec<_> = refused.gates.iter().map(crate::retrofit::gates::Gate::code).collect();
+    assert_eq!((refused.end, codes), (End::Refused, vec!["replicator-silent"]), "{}", refused.text());
+    world.put(&crate::retrofit::Lag { behind_ms: 0, told: 0 }.store(&job("inPlace")));
+    assert_eq!(world.drive(Command::Switch(by_policy())).unwrap().end, End::Done);
 }
 
 mod faults_tests;

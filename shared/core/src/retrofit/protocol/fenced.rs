@@ -34,6 +34,8 @@ enum FencedPhase {
     Looking(Box<Write>),
     /// A refused write looks what it met.
     Asking,
+    /// A record whose item does not fit looks whether something newer is there.
+    Doubting(QuarantineReason),
     Repairing(Box<Repair>),
 }
 
@@ -58,11 +60,20 @@ impl Fenced {
         // Records come twice and late. Without this guard an old one overwrites a newer state, or brings a deleted item back.
         // An item without a fence does not pass either: it is somebody else's.
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
-        let turn = match state(job.mapping(), key, new, &fence) {
-            Err(reason) => Turn::Enter(reason, fence.clone()),
-            Ok(item) => put(item, Guard::AbsentOr(older)),
+        let reason = match state(job.mapping(), key, new, &fence) {
+            Ok(item) => return begun(key, fence, FencedPhase::Writing, put(item, Guard::AbsentOr(older))),
+            Err(reason) => reason,
         };
-        begun(key, fence, FencedPhase::Writing, turn)
+        // A record that comes again after its item was mended must not enter the quarantine again.
+        let place = state(job.mapping(), key, None, &fence).ok();
+        match place.and_then(|place| job.mapping().target().key_of(&place)) {
+            Some(place) => {
+                let look = Turn::Send(Request::Get { role: TableRole::Target, key: place });
+                begun(key, fence, FencedPhase::Doubting(reason), look)
+            }
+            // Its key has no place in the target: nothing can be there.
+            None => begun(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence)),
+        }
     }
 
     /// A scanned item. In the first epoch it is written only where nothing is; later, over what is older than the epoch.
@@ -136,6 +147,13 @@ impl Fenced {
             }
             (FencedPhase::Writing, Response::Refused(ItemSeen::Item(there))) => self.met(Some(&there)),
             (FencedPhase::Asking, Response::Got(there)) => self.met(there.as_ref()),
+            (FencedPhase::Doubting(reason), Response::Got(there)) => {
+                let newer = there.as_ref().and_then(Fence::on).is_some_and(|fence| fence >= self.fence);
+                match newer {
+                    true => Turn::Done(TaskResult::Superseded),
+                    false => Turn::Enter(reason.clone(), self.fence.clone()),
+                }
+            }
             (FencedPhase::Looking(write), Response::Got(there)) => {
                 if write.guard.holds(there.as_ref()) {
                     let write = Request::Write((**write).clone());
@@ -147,7 +165,13 @@ impl Fenced {
             (FencedPhase::Repairing(repair), response) => {
                 repair.respond(job, &self.source_key, &self.fence, response)
             }
-            (FencedPhase::Writing | FencedPhase::Looking(_) | FencedPhase::Asking, response) => {
+            (
+                FencedPhase::Writing
+                | FencedPhase::Looking(_)
+                | FencedPhase::Asking
+                | FencedPhase::Doubting(_),
+                response,
+            ) => {
                 unreachable!("{response:?} does not answer what was sent")
             }
         }

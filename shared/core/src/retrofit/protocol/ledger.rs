@@ -96,6 +96,8 @@ pub(in crate::retrofit) struct Move {
     released: bool,
     /// Something newer of this item is in the quarantine.
     recorded: bool,
+    /// The record's item does not fit. It counts only if nothing newer was carried over.
+    misfit: Option<QuarantineReason>,
     rounds: u32,
 }
 
@@ -135,11 +137,9 @@ impl Move {
         new: Option<&Item>,
         fence: Fence,
     ) -> (Move, Turn) {
-        let mut this = Move::new(source, key, Aim::State(fence.clone()));
-        let turn = match this.want(job, new) {
-            Err(reason) => Turn::Enter(reason, fence),
-            Ok(()) => this.read_row(job),
-        };
+        let mut this = Move::new(source, key, Aim::State(fence));
+        this.misfit = this.want(job, new).err();
+        let turn = this.read_row(job);
         (this, turn)
     }
 
@@ -184,6 +184,7 @@ impl Move {
             old_is_gone: false,
             released: false,
             recorded: false,
+            misfit: None,
             rounds: 0,
         }
     }
@@ -300,7 +301,10 @@ impl Move {
             Aim::State(fence) if self.row.as_ref().is_some_and(|row| row.fence >= *fence) => {
                 Turn::Done(TaskResult::Superseded)
             }
-            Aim::State(_) => self.move_on(job),
+            Aim::State(fence) => match &self.misfit {
+                Some(reason) => Turn::Enter(reason.clone(), fence.clone()),
+                None => self.move_on(job),
+            },
             Aim::Now(_) => {
                 self.phase = MovePhase::ReadingSource;
                 Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })

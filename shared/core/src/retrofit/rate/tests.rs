@@ -172,3 +172,19 @@ fn a_replicator_that_is_behind_slows_it_down_as_long_as_it_is() {
     run(&mut rate, 1.0, 400.0, 10_000.0);
     assert!(rate.units_per_second() > 10.0, "and it grows again: {}", rate.units_per_second());
 }
+
+#[test]
+fn after_a_lag_it_is_soon_where_it_was() {
+    let mut rate = Rate::new(Some(1_000.0), at(0.0));
+    run(&mut rate, 100.0, 0.0, 30.0);
+    // Behind for ten minutes.
+    for second in (30..630).step_by(10) {
+        rate.throttled(ThrottledBy::Replicator, at(f64::from(second)));
+        run(&mut rate, 5.0, f64::from(second), 10.0);
+    }
+    assert!(rate.units_per_second() < 20.0, "{rate:?}");
+    assert_eq!(rate.limited_by(), Some(ThrottledBy::Replicator));
+    run(&mut rate, 5.0, 630.0, 120.0);
+    assert!(rate.units_per_second() > 900.0, "{rate:?}");
+    assert_eq!(rate.limited_by(), None);
+}

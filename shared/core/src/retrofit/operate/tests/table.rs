@@ -1,0 +1,101 @@
+//! Every command in every phase, as the machine answers: `docs/retrofit-commands.md` shows it.
+
+use super::*;
+
+const PAGE: &str = include_str!("../../../../../../docs/retrofit-commands.md");
+const PHASES: [Phase; 11] = [
+    Phase::Running,
+    Phase::Tidying,
+    Phase::Tidy,
+    Phase::Closing,
+    Phase::Reversed,
+    Phase::Returning,
+    Phase::Settled,
+    Phase::CutOver,
+    Phase::Finalising,
+    Phase::Finalised,
+    Phase::Abandoned,
+];
+
+/// The row of a retrofit in this phase; `None` if it never gets there.
+fn row(name: &str, phase: Phase) -> Option<RetrofitState> {
+    let mapping = job(name).mapping().clone();
+    let begun = RetrofitState::begun(&mapping, Some("source-stream"));
+    let to = |head: Option<RetrofitState>, phase: Phase| head.and_then(|head| head.to(phase).ok());
+    let tidied = || Some(to(to(Some(begun.clone()), Phase::Tidying), Phase::Tidy)?.swept());
+    let closing = || Some(tidied()?.closing("target-stream").ok()?.exempting(&[ROLE.to_owned()]));
+    let reversed = || to(closing()?.with_reverse_stream("target-stream").ok(), Phase::Reversed);
+    let cut_over = || to(Some(begun.clone()), Phase::CutOver);
+    match phase {
+        Phase::Running => Some(begun.clone()),
+        Phase::Tidying => to(Some(begun.clone()), Phase::Tidying),
+        Phase::Tidy => tidied(),
+        Phase::Closing => closing(),
+        Phase::Reversed => reversed(),
+        Phase::Returning => to(reversed(), Phase::Returning),
+        Phase::Settled => to(reversed(), Phase::Settled),
+        Phase::CutOver => cut_over(),
+        Phase::Finalising => to(to(reversed(), Phase::Settled).or_else(cut_over), Phase::Finalising),
+        Phase::Finalised => to(row(name, Phase::Finalising), Phase::Finalised),
+        Phase::Abandoned => to(Some(begun.clone()), Phase::Abandoned),
+    }
+}
+
+fn command(name: &str, phase: Phase, command: Command) -> String {
+    let mut world = World::tidy("moved");
+    world.mapping = job(name).mapping().clone();
+    let head = row(name, phase).unwrap();
+    world.rows.clear();
+    world.put(&head.store(None));
+    compared(&mut world);
+    // The replicator has processed records.
+    world.put(&crate::retrofit::Lag { behind_ms: 0, told: 0 }.store(&job(name)));
+    let outcome = world.drive(command).unwrap();
+    let after = world.head().phase;
+    match outcome.end {
+        End::Refused => format!("refuses: `{}`", outcome.code),
+        End::Failed => format!("fails: `{}`", outcome.code),
+        _ if after == phase => "changes no phase".to_owned(),
+        _ => format!("to `{}`", after.name()),
+    }
+}
+
+fn step(head: &RetrofitState, next: Result<RetrofitState, control::ControlError>) -> String {
+    match next {
+        Ok(next) if next.phase == head.phase => "changes no phase".to_owned(),
+        Ok(next) => format!("to `{}`", next.phase.name()),
+        Err(error) => format!("refuses: `{}`", error.code()),
+    }
+}
+
+fn table(name: &str) -> String {
+    let mut lines = vec![
+        "| phase | `run` | `switch` | `switch --back` | `finish` | `revise` | `abandon` |".to_owned(),
+        "|---|---|---|---|---|---|---|".to_owned(),
+    ];
+    for phase in PHASES {
+        let Some(head) = row(name, phase) else { continue };
+        let mapping = job(name).mapping().clone();
+        let run = Run { no_stream: false, repair: false, others: Vec::new(), limits: Limits::LOCAL };
+        let finish = Finish { leave_marks: false, limits: Limits::LOCAL };
+        let there = Switch { unproven: true, ..by_policy() };
+        let cells = [
+            command(name, phase, Command::Run(run)),
+            command(name, phase, Command::Switch(there.clone())),
+            command(name, phase, Command::Switch(Switch { back: true, ..there })),
+            command(name, phase, Command::Finish(finish)),
+            step(&head, head.revised(&mapping)),
+            step(&head, head.to(Phase::Abandoned)),
+        ];
+        lines.push(format!("| `{}` | {} |", phase.name(), cells.join(" | ")));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_page_of_commands_says_what_the_machine_does() {
+    for name in ["moved", "inPlace"] {
+        let table = table(name);
+        assert!(PAGE.contains(&table), "docs/retrofit-commands.md must have this table:\n{table}");
+    }
+}
