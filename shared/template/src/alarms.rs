@@ -150,6 +150,34 @@ EvaluationPeriods: 3
     )
 }
 
+/// How many messages a queue has, those included that a function has taken. The age of the oldest says less: SQS leaves a message out
+/// of it that was taken three times.
+/// <https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html>
+pub(super) fn messages(queue: &str) -> String {
+    let one = |id: &str, metric: &str| {
+        format!(
+            "  - Id: {id}
+    ReturnData: false
+    MetricStat:
+      Stat: Maximum
+      Period: 300
+      Metric:
+        Namespace: AWS/SQS
+        MetricName: {metric}
+        Dimensions: [{{ Name: QueueName, Value: !GetAtt {queue}.QueueName }}]
+"
+        )
+    };
+    format!(
+        "Metrics:
+  - {{ Id: messages, Expression: \"FILL(waiting, 0) + FILL(taken, 0)\", Label: messages }}
+{}{}EvaluationPeriods: 2
+",
+        one("waiting", "ApproximateNumberOfMessagesVisible"),
+        one("taken", "ApproximateNumberOfMessagesNotVisible")
+    )
+}
+
 /// A metric of a table and of all its global indexes, summed; in several alarms if there are more than one can hold.
 pub(super) fn of_table(name: &str, table: &TableName<'_>) -> Vec<String> {
     let reference = table.reference();

@@ -38,13 +38,18 @@ pub(super) fn add(document: &mut Document, function: &Function<'_>) -> Vec<Strin
             ("rights", &rights),
         ],
     );
-    let alarm = |name: &str, what: &str| {
+    let alarm = |name: &str, what: &str, severity| {
         let description = format!("Invocations of {}Function {what}", function.id);
-        let metric = alarms::of_function(name, "Sum", 300, 1, &function.id);
-        Alarm::new((&function.id, name), function.severity, &description, metric, 1)
+        // What is repeated matters when it lasts.
+        let periods = if severity == Severity::NextDay { 3 } else { 1 };
+        let metric = alarms::of_function(name, "Sum", 300, periods, &function.id);
+        Alarm::new((&function.id, name), severity, &description, metric, 1)
     };
-    let errors = alarm("Errors", "fail");
-    // The state machine repeats what is throttled.
-    let throttles = (function.severity != Severity::Quiet).then(|| alarm("Throttles", "are throttled"));
+    let errors = alarm("Errors", "fail", function.severity);
+    // A reservation throttles where it works as it was set. The state machine repeats what is throttled.
+    let reserved = function.properties.contains("ReservedConcurrentExecutions");
+    let severity = if reserved { Severity::NextDay } else { function.severity };
+    let throttles =
+        (function.severity != Severity::Quiet).then(|| alarm("Throttles", "are throttled", severity));
     [errors].iter().chain(&throttles).map(|alarm| alarms::add(document, alarm)).collect()
 }

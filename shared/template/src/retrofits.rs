@@ -94,8 +94,9 @@ fn one(document: &mut Document, names: &Names<'_>, retrofit: &Retrofit) -> Resul
             properties,
             environment: &environment,
             rights: of_worker(worker, &mapping, &id, &source, &target),
-            // The state machine repeats a slice that fails; RetrofitFailed says when it gives up.
-            severity: if worker == Worker::Replicator { Severity::Now } else { Severity::Quiet },
+            // The mapping repeats a batch that fails, and the alarms of the stream say when that takes too long. The state machine repeats
+            // a slice; RetrofitFailed says when it gives up.
+            severity: if worker == Worker::Replicator { Severity::NextDay } else { Severity::Quiet },
         };
         shown.extend(functions::add(document, &function));
     }
@@ -160,7 +161,7 @@ fn alarms(
         };
         alarms::of_log(document, &of);
     }
-    let mut all = of_stream(id, &names.table(&retrofit.from).reference());
+    let mut all = of_stream(id, &names.table(&retrofit.from).reference(), has_way_back);
     all.extend(of_items(id, &namespace));
     if has_way_back {
         all.extend(of_way_back(id, &namespace, &names.table(&retrofit.to).reference()));
@@ -193,17 +194,16 @@ fn of_log(namespace: &str, metric: &str) -> String {
 }
 
 /// The source's stream: is it followed, how far behind, and what was given up?
-fn of_stream(id: &str, source: &str) -> Vec<Alarm> {
+fn of_stream(id: &str, source: &str, has_way_back: bool) -> Vec<Alarm> {
     let (replicator, mapping) = (format!("{id}Replicator"), format!("{id}ReplicatorMapping"));
     let age = |period, periods| alarms::of_function("IteratorAge", "Maximum", period, periods, &replicator);
-    let queue = format!("Dimensions: [{{ Name: QueueName, Value: !GetAtt {id}UnnotedBatches.QueueName }}]\n");
-    let waiting = alarms::metric("AWS/SQS", "ApproximateAgeOfOldestMessage", &queue, "Maximum", 300, 1);
     let alarm =
         |name, severity, why, metric, threshold| Alarm::new((id, name), severity, why, metric, threshold);
     let behind = "The replicator is six hours behind; the stream keeps records for 24 hours";
     vec![
-        // A mapping that stops sends no data: that must not end the alarm.
-        Alarm { keeps_state: true, ..alarm("IteratorAge", Severity::Now, behind, age(300, 1), 21_600_000) },
+        // A mapping that stops sends no data: that must not end the alarm. Without a mapping that is meant to run, there is no alarm.
+        Alarm { keeps_state: true, ..alarm("IteratorAge", Severity::Now, behind, age(300, 1), 21_600_000) }
+            .only_if(format!("{id}{}", if has_way_back { "Follows" } else { "FollowsStream" })),
         alarm(
             "Stalled",
             Severity::Now,
@@ -238,8 +238,8 @@ fn of_stream(id: &str, source: &str) -> Vec<Alarm> {
             "Unnoted",
             Severity::Now,
             "A batch is in the failure bucket, and the quarantine does not know it",
-            waiting,
-            600,
+            alarms::messages(&format!("{id}UnnotedBatches")),
+            1,
         ),
     ]
 }

@@ -38,9 +38,10 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
         "Dimensions: [{ Name: ApiId, Value: !Ref HttpApi }]\n",
         "Sum",
         300,
-        1,
+        3,
     );
-    let why = "The API answers with a status of 500 or above";
+    // A single failure of a function has an alarm of its own, which is sharp.
+    let why = "For 15 minutes, the API has answered with a status of 500 or above";
     alarms::add(document, &Alarm::new(("Api", "ServerErrors"), Severity::Now, why, api, 1));
     if let Some(table) = &deploy.audit_writer {
         audit_writer(document, names, table);

@@ -459,6 +459,12 @@ fn every_alarm_names_its_severity_and_its_part_of_the_runbook() {
             let slices = ["Backfiller", "Operator", "Verifier"].iter().any(|name| id.contains(name));
             let worker = id.ends_with("Lag") || slices;
             let quiet = worker || id.ends_with("LagAlarm");
+            // What is repeated without loss, and what a reservation limits as it was set, is a matter of the next day, when it lasts.
+            let repeats = id.ends_with("ReplicatorErrorsAlarm")
+                || id.ends_with("ThrottlesAlarm") && !id.starts_with("AuditWriter");
+            let lasting = alarm.at(&["Properties", "EvaluationPeriods"]).and_then(Node::as_text) == Some("3");
+            assert!(!repeats || text.starts_with("Severity 2") && lasting, "{id}: {text}");
+            assert!(lasting || id != "ApiServerErrorsAlarm", "{id}: one answer is no alarm");
             assert_eq!(text.starts_with("Severity 3"), quiet, "{id}: {text}");
             assert_eq!(alarm.at(&["Properties", "AlarmActions"]).is_none(), quiet, "{id}");
             assert_eq!(alarm.at(&["Properties", "OKActions"]).is_none(), quiet, "{id}");
@@ -476,11 +482,46 @@ fn an_alarm_holds_no_more_metrics_than_it_can() {
     );
     let root = read(&template(&text)).unwrap();
     let all: Vec<usize> = of_type(&root, "AWS::CloudWatch::Alarm")
-        .filter(|(id, _)| !id.ends_with("StalledAlarm"))
+        .filter(|(id, _)| !["StalledAlarm", "UnnotedAlarm"].iter().any(|end| id.ends_with(end)))
         .filter_map(|(_, alarm)| Some(alarm.at(&["Properties", "Metrics"])?.nodes().len() - 1))
         .collect();
     assert_eq!(all.iter().max(), Some(&10));
     assert_eq!(all.iter().sum::<usize>(), 4 * 21);
+}
+
+/// The age of the oldest message leaves out what was taken three times, and a mapping takes what it could not note again and again.
+#[test]
+fn a_notice_that_is_refused_for_ever_keeps_its_alarm() {
+    for root in every_template() {
+        for (id, alarm) in
+            of_type(&root, "AWS::CloudWatch::Alarm").filter(|(id, _)| id.ends_with("UnnotedAlarm"))
+        {
+            let text = as_json(alarm).to_string();
+            for metric in ["ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible"] {
+                assert!(text.contains(&format!("\"{metric}\"")), "{id}: {metric}");
+            }
+            assert!(!text.contains("ApproximateAge"), "{id}");
+            assert_eq!(as_json(alarm)["Properties"]["Threshold"], 1, "{id}");
+        }
+    }
+}
+
+/// It keeps its state without data: when nothing is meant to follow the stream any more, it has to go.
+#[test]
+fn an_alarm_that_keeps_its_state_goes_with_what_it_watches() {
+    for root in every_template() {
+        for (id, alarm) in of_type(&root, "AWS::CloudWatch::Alarm") {
+            let keeps =
+                alarm.at(&["Properties", "TreatMissingData"]).and_then(Node::as_text) == Some("ignore");
+            let Some(retrofit) = id.strip_suffix("IteratorAgeAlarm") else {
+                assert!(!keeps, "{id}");
+                continue;
+            };
+            let back = root.at(&["Conditions", &format!("{retrofit}FollowsBack")]).is_some();
+            let condition = format!("{retrofit}{}", if back { "Follows" } else { "FollowsStream" });
+            assert_eq!(alarm.get("Condition").and_then(Node::as_text), Some(condition.as_str()), "{id}");
+        }
+    }
 }
 
 #[test]
@@ -526,6 +567,16 @@ fn what_nothing_depends_on_may_differ() {
             "      BillingMode: PAY_PER_REQUEST\n      Tags: [{ Key: team, Value: audit }]\n",
         ),
         ("Resources:\n", "Resources:\n  Mine: { Type: AWS::SNS::Topic }\n"),
+        // What `sam build` and `sam package` make of it.
+        ("CodeUri: functions/query-api\n", "CodeUri: s3://bucket/8e4c795030614410\n"),
+        (
+            "DefinitionUri: .keyfold/retrofit.asl.json\n",
+            "DefinitionUri: { Bucket: bucket, Key: 8e4c795030614410 }\n",
+        ),
+        (
+            "      BuildMethod: rust-cargolambda\n",
+            "      BuildMethod: rust-cargolambda\n      SamResourceId: AuditWriterFunction\n",
+        ),
         ("\nParameters:\n", "\nParameters:\n  Mine: { Type: String }\n"),
     ] {
         let findings = changed(from, to);
