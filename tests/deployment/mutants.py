@@ -76,6 +76,21 @@ MUTANTS = [
     ("the query API may scan", "Sid: AskTables\n                Effect: Allow\n                Action: dynamodb:Query", "Sid: AskTables\n                Effect: Allow\n                Action: [dynamodb:Query, dynamodb:Scan]"),
     ("requests may scan", 'KEYFOLD_ALLOW_SCAN: "0"', 'KEYFOLD_ALLOW_SCAN: "1"'),
     ("the scope is not asked for", "KEYFOLD_READ_SCOPE: !Ref ReadScope", 'KEYFOLD_READ_SCOPE: ""'),
+    ("all tables anew", 'TablePrefix:\n    Type: String\n    Default: ""', 'TablePrefix:\n    Type: String\n    Default: "new-"'),
+    ("the way back before its time", 'AuditV2FollowBack:\n    Type: String\n    Default: "false"', 'AuditV2FollowBack:\n    Type: String\n    Default: "true"'),
+    ("requests that cost too much", "ReadUnitsMax:\n    Type: Number\n    Default: 500", "ReadUnitsMax:\n    Type: Number\n    Default: 5000000"),
+    ("an alarm later than the stream's end", "Threshold: 21600000", "Threshold: 200000000"),
+    ("a queue for everybody", "Resources:\n", """Resources:
+  Everybody:
+    Type: AWS::SQS::QueueInlinePolicy
+    Properties: { Queue: !Ref AuditQueue, PolicyDocument: { Statement: [{ Effect: Allow, Principal: "*", Action: "sqs:*", Resource: "*" }] } }
+"""),
+    ("a layer for everybody", "Resources:\n", """Resources:
+  Everybody:
+    Type: AWS::Lambda::LayerVersionPermission
+    Properties: { LayerVersionArn: !Ref ManifestLayer, Action: "lambda:GetLayerVersion", Principal: "*" }
+"""),
+    ("a table without throughput", "BillingMode: PAY_PER_REQUEST", "BillingMode: PROVISIONED"),
     ("another reader of page token keys", "  PageTokenKey:\n    Type: AWS::SecretsManager::Secret\n    DeletionPolicy: Delete", "  PageTokenKey:\n    Type: AWS::SecretsManager::Secret\n    Condition: HasKey\n    DeletionPolicy: Delete"),
 ]
 

@@ -213,28 +213,47 @@ const CONSEQUENCES: &[(&str, &str, Option<&str>)] = &[
 ];
 
 /// Numbers that may differ within limits: type, path, the least and the most of what the template has.
-const WITHIN: [(&str, &str, f64, f64); 3] = [
+const WITHIN: [(&str, &str, f64, f64); 4] = [
     ("AWS::Serverless::Function", "Properties.MemorySize", 0.5, 20.0),
     ("AWS::Lambda::EventSourceMapping", "Properties.BatchSize", 0.01, 2.0),
-    ("AWS::CloudWatch::Alarm", "Properties.Threshold", 0.01, 10.0),
+    // A stream keeps records for four times what the alarm on its age waits.
+    ("AWS::CloudWatch::Alarm", "Properties.Threshold", 0.01, 3.0),
+    ("Parameters", "ReadUnitsMax.Default", 0.0, 10.0),
 ];
 
-/// Defaults of parameters that open something.
-const OPEN_DEFAULTS: [(&str, &str, &str); 2] = [
+/// Defaults that matter: the end of the parameter's name, the value (`*`: each), what it breaks.
+const DEFAULTS: [(&str, &str, &str); 6] = [
     ("Authorization", "open", "without the parameter, the API is open"),
     ("AnchorLockMode", "COMPLIANCE", "without the parameter, anchors can never be deleted"),
+    ("TablePrefix", "*", "without the parameter, all tables are made again, and are empty"),
+    ("ControlTableName", "*", "without the parameter, nothing knows how far the retrofits are"),
+    ("FollowBack", "true", "without the parameter, the replicator may write to the source before a switch"),
+    (
+        "ReadUnitsMax",
+        "*",
+        "without the parameter, one request may read more than you want to pay, or nothing",
+    ),
 ];
 
+/// What `sam package` puts in a bucket. The digest in the functions' environment says which manifest the layer has.
+const PACKAGED: [&str; 3] = ["Properties.CodeUri", "Properties.ContentUri", "Properties.DefinitionUri"];
+
 /// Types that give rights to, or take calls for, the resources that they name.
-const ACCESS: [&str; 9] = [
+const ACCESS: [&str; 15] = [
     "AWS::IAM::",
     "AWS::Lambda::Permission",
     "AWS::Lambda::Url",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::ApiGatewayV2::",
     "AWS::S3::BucketPolicy",
+    "AWS::Lambda::LayerVersionPermission",
+    "AWS::DynamoDB::",
+    "AWS::Pipes::",
+    "AWS::Scheduler::",
     "AWS::SQS::QueuePolicy",
+    "AWS::SQS::QueueInlinePolicy",
     "AWS::SNS::TopicPolicy",
+    "AWS::SNS::TopicInlinePolicy",
     "AWS::SecretsManager::ResourcePolicy",
 ];
 
@@ -277,6 +296,18 @@ pub fn compare(wanted: &Node, found: &Node) -> Vec<Finding> {
             Some((_, found)) => {
                 let fallback = "the resource works in another way than the others expect";
                 Differences { findings: &mut findings, kind, fallback }.compare(id, "", wanted, found);
+                let property = |name| found.at(&["Properties", name]);
+                if let Some(mode) =
+                    property("BillingMode").filter(|mode| mode.as_text() == Some("PROVISIONED"))
+                    && property("ProvisionedThroughput").is_none()
+                {
+                    findings.push(Finding {
+                        line: mode.line,
+                        place: format!("{id}.Properties.ProvisionedThroughput"),
+                        what: "is missing, and the table is PROVISIONED".to_owned(),
+                        breaks: Some("CloudFormation refuses the table"),
+                    });
+                }
             }
             None => {
                 let breaks = MISSING.iter().find(|(known, _)| *known == kind);
@@ -349,6 +380,7 @@ impl Differences<'_> {
     fn compare(&mut self, id: &str, path: &str, wanted: &Node, found: &Node) {
         let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         match (&wanted.kind, &found.kind) {
+            (Kind::Text { .. }, _) if PACKAGED.contains(&path) && in_s3(found) => {}
             (Kind::Map(members), Kind::Map(others)) => {
                 for (name, wanted) in members {
                     match found.get(name) {
@@ -422,14 +454,19 @@ impl Differences<'_> {
         let fits = |kind: &str, begin: &str| (kind == "*" || kind == self.kind) && path.starts_with(begin);
         let known = CONSEQUENCES.iter().find(|(kind, begin, _)| fits(kind, begin));
         let parameter = path.strip_suffix(".Default").filter(|_| self.kind == "Parameters");
-        let opens = OPEN_DEFAULTS
-            .iter()
-            .find(|(name, value, _)| parameter == Some(name) && what.starts_with(&format!("is \"{value}\"")));
+        let is = |value: &str| {
+            value == "*"
+                || [format!("is \"{value}\" "), format!("is {value} ")].iter().any(|is| what.starts_with(is))
+        };
+        let ends = |name: &str| parameter.is_some_and(|parameter| parameter.ends_with(name));
+        let default = DEFAULTS.iter().find(|(name, value, _)| ends(name) && is(value));
         let described = ["Parameters", "Outputs"].contains(&self.kind) && path.ends_with(".Description");
         // The key may be used through some services alone.
         let via = path.contains(".UseTheKey") && path.contains(".Condition.");
         let breaks = match known {
-            _ if parameter.is_some() => opens.map(|(_, _, breaks)| *breaks),
+            _ if parameter.is_some() => default.map(|(_, _, breaks)| *breaks),
+            // `sam build` adds some of its own.
+            _ if path.starts_with("Metadata") && what.starts_with("is added") => None,
             _ if described || via => None,
             Some((_, _, breaks)) if self.kind.starts_with("AWS::") => *breaks,
             _ => Some(self.fallback),
@@ -446,6 +483,11 @@ fn in_order(path: &str, nodes: &[Node]) -> Vec<String> {
         texts.sort();
     }
     texts
+}
+
+/// A place in S3, as `sam package` writes it: a URI, or for a state machine bucket and key.
+fn in_s3(node: &Node) -> bool {
+    node.as_text().is_some_and(|text| text.starts_with("s3://")) || node.get("Bucket").is_some()
 }
 
 fn number(node: &Node) -> Option<f64> {

@@ -20,6 +20,8 @@ const STREAM_READERS_MAX: usize = 2;
 const UNKNOWN_NAME_BYTES: usize = 80;
 /// How long a prefix of all tables may be, so that the policies still fit.
 const PREFIX_BYTES: usize = 16;
+/// The services through which a key is used: six, such as `secretsmanager.ap-southeast-2.amazonaws.com`.
+const SERVICES_BYTES: usize = 240;
 const ARN_BYTES: usize = "arn:aws:dynamodb:ap-southeast-2:123456789012:table/".len();
 
 const FEWER_RETROFITS: &str = "deploy fewer retrofits with this stack (`[deploy] retrofits`), and the others with another manifest and stack";
@@ -131,6 +133,7 @@ fn reference_bytes(root: &Node, name: &str) -> usize {
         "AWS::Region" => "ap-southeast-2".len(),
         "AWS::AccountId" => "123456789012".len(),
         "TablePrefix" => PREFIX_BYTES,
+        "KmsViaServices" => SERVICES_BYTES,
         _ => {
             match (table_name(root, name), root.at(&["Parameters", name, "Default"]).and_then(Node::as_text))
             {

@@ -24,8 +24,7 @@ pub fn settings(template: &Node) -> Value {
         let rights = policies.iter().filter_map(|policy| policy.at(&["PolicyDocument", "Statement"]));
         let mappings = resources.iter().filter(|(_, node)| {
             let of = node.at(&["Properties", "FunctionName", "Ref"]).and_then(Node::as_text);
-            node.text_of("Type") == Some("AWS::Lambda::EventSourceMapping")
-                && of.is_some_and(|of| of.strip_suffix(".Alias").unwrap_or(of) == id)
+            node.text_of("Type") == Some("AWS::Lambda::EventSourceMapping") && of == Some(id)
         });
         let property = |name: &str| node.at(&["Properties", name]).map(as_json);
         let settings = json!({
