@@ -63,20 +63,21 @@ impl Answer {
     }
 }
 
-/// The answer to a request. An index that turns out to be missing is pending from then on, and the request is planned once more without it.
+/// The answer to a request. An index that turns out to be missing is pending from then on, and the request is planned again without it.
 pub(crate) async fn query(
     context: &RequestContext<'_>,
     request: &QueryRequest,
     record: &mut Record,
 ) -> Result<Answer, Problem> {
-    let planned = plan_request(context, request, record).await?;
-    match answered(context, request, record, planned).await {
-        Err(problem) if problem.code == PENDING => {
-            let planned = plan_request(context, request, record).await?;
-            answered(context, request, record, planned).await
+    let mut planned = plan_request(context, request, record).await?;
+    for _ in 0..planned.table.indexes.len() {
+        match answered(context, request, record, planned).await {
+            Err(problem) if problem.code == PENDING => {}
+            answer => return answer,
         }
-        answer => answer,
+        planned = plan_request(context, request, record).await?;
     }
+    answered(context, request, record, planned).await
 }
 
 async fn answered(
@@ -154,7 +155,7 @@ async fn run(
 /// A deployment knows an index before the table has it: in the stages of a stack, and until `keyfold index add` is done.
 fn missing(table: &Table, index: &str) -> Problem {
     let detail = format!("index `{index}` of table `{}` {}", table.id, Pending::Missing);
-    Problem::new(503, PENDING, detail).hint("ask again when the index is active")
+    Problem::new(409, PENDING, detail).hint("ask again when the index is active")
 }
 
 /// The read units that the request may consume: what it asks for, within the API's limit.

@@ -49,6 +49,7 @@ impl Record {
     pub fn outcome(&self) -> &'static str {
         match self.status {
             0..=399 => "ok",
+            _ if matches!(self.code, "index-pending" | "table-pending") => "pending",
             422 => "refused",
             429 => "throttled",
             400..=499 => "client-error",

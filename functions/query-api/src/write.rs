@@ -317,7 +317,7 @@ fn refused(error: &UpdateRefusal) -> Problem {
 
 /// What anybody else wrote there could be taken back by a change of the source that is still on its way.
 fn table_pending(table: &Table, pending: &Pending) -> Problem {
-    Problem::new(503, "table-pending", format!("table `{}` {pending}", table.id))
+    Problem::new(409, "table-pending", format!("table `{}` {pending}", table.id))
         .hint("only the retrofit writes it until it is cut over: write its source")
 }
 

@@ -43,10 +43,10 @@ async fn an_index_is_refused_with_the_retrofit_until_it_is_cut_over() {
     keyfold_dynamo::put(&dynamo.client(), table, serde_json::from_value(item).unwrap()).await.unwrap();
     for sent in [Sent::query(&asked()), Sent::post("/explain", asked().to_string())] {
         let got = send(&pending, &sent).await;
-        assert_eq!((got.status, &got.body["code"]), (503, &json!("index-pending")), "{}", got.body);
+        assert_eq!((got.status, &got.body["code"]), (409, &json!("index-pending")), "{}", got.body);
         let rejected = got.body["rejected"].to_string();
         assert!(rejected.contains("is being filled by retrofit `inPlace`: not started"), "{rejected}");
-        assert_eq!(got.record.items_read, 0);
+        assert_eq!((got.record.items_read, got.record.outcome()), (0, "pending"));
     }
     // The primary key answers all the same.
     let by_key = Sent::query(&json!({ "table": "things", "where": { "id": "1" } }));
@@ -72,7 +72,7 @@ async fn an_index_that_the_table_does_not_have_is_pending_until_it_has() {
     dynamo.create_tables(&of(without).model().tables, TableOptions::default()).await.unwrap();
     let api = of(native);
     let got = send(&api, &Sent::query(&asked())).await;
-    assert_eq!((got.status, &got.body["code"]), (503, &json!("index-pending")), "{}", got.body);
+    assert_eq!((got.status, &got.body["code"]), (409, &json!("index-pending")), "{}", got.body);
     assert!(
         got.body["detail"].as_str().unwrap().contains("`byOwner` of table `things` is not in the table yet")
     );
@@ -82,6 +82,10 @@ async fn an_index_that_the_table_does_not_have_is_pending_until_it_has() {
     let got = send(&api, &Sent::query(&scan)).await;
     assert_eq!((got.status, &got.body["count"]), (200, &json!(0)), "{}", got.body);
     assert_eq!(send(&of(native), &Sent::query(&scan)).await.status, 200);
+    // Also if two indexes answer, and the table has neither.
+    let two = format!("{native}[tables.things.indexes.byColour]\npartition = [\"colour\", \"owner\"]\n");
+    let got = send(&of(&two), &Sent::query(&scan)).await;
+    assert_eq!((got.status, &got.body["count"]), (200, &json!(0)), "{}", got.body);
 }
 
 async fn cut_over(dynamo: &EmbeddedDynamo, api: &Api) {
@@ -125,9 +129,10 @@ async fn a_table_that_a_retrofit_fills_is_not_written_and_its_source_is() {
     let stream = "arn:aws:dynamodb:us-east-1:123456789012:table/old/stream/2026-03-01T08:00:00.000";
     let running = RetrofitState::begun(sender.job().mapping(), Some(stream));
     sender.store(&running, None).await.unwrap();
-    assert_eq!(answers().await, [503, 201, 503, 200]);
+    assert_eq!(answers().await, [409, 201, 409, 200]);
     let put = Sent::post("/put", json!({ "table": "new", "item": { "id": "2" } }).to_string());
-    assert_eq!(send(&api(), &put).await.body["code"], "table-pending");
+    let got = send(&api(), &put).await;
+    assert_eq!((&got.body["code"], got.record.outcome()), (&json!("table-pending"), "pending"));
     let over = RetrofitState { phase: Phase::CutOver, ..running.clone() };
     sender.store(&over, Some(&running)).await.unwrap();
     assert_eq!(answers().await, [201, 201, 200, 200]);

@@ -38,8 +38,8 @@ impl From<QuestionError> for Problem {
 
 impl From<PlanError> for Problem {
     fn from(error: PlanError) -> Problem {
-        // What is pending answers once the retrofit is cut over.
-        let status = if matches!(error.problem, PlanProblem::Pending(..)) { 503 } else { 422 };
+        // What is pending answers once the retrofit is cut over: nothing failed, and nobody has to be told.
+        let status = if matches!(error.problem, PlanProblem::Pending(..)) { 409 } else { 422 };
         let mut problem = Problem::new(status, error.code(), error.to_string()).hint(error.hint());
         problem.members.insert("rejected".to_owned(), json!(explain::rejected(&error.rejected)));
         problem.members.extend(error.suggestion.map(|text| ("suggestion".to_owned(), json!(text))));
