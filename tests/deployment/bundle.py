@@ -24,7 +24,12 @@ from simulated import Aws, deploy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "deploy"
+PORT = 19314
 PACKAGES = ROOT / "target" / "deploy-packages"
+
+
+# The AWS CLI's and SAM's, with the simulated AWS.
+CLI = {**os.environ, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{PORT}", "AWS_DEFAULT_REGION": "us-east-1"}
 
 
 def run(*words, **more):
@@ -126,22 +131,93 @@ def check_files(keyfold, functions, folder):
     print(f"{len(sums)} files with their checksums, the same twice, and the same from a release's zips")
 
 
-def checked(keyfold, folder):
-    """`keyfold template --check` takes a bundle's template, as `get-template` gives it."""
-    right = subprocess.run([keyfold, "template", "--check", str(folder / "template.json")], capture_output=True, text=True)
-    assert right.returncode == 0, right.stderr
-    wrong = folder.with_name("wrong.json")
-    wrong.write_text((folder / "template.json").read_text().replace('"TRIM_HORIZON"', '"LATEST"'))
-    done = subprocess.run([keyfold, "template", "--check", str(wrong)], capture_output=True, text=True)
-    assert done.returncode == 1 and "StartingPosition" in done.stderr, done.stderr
-    print("keyfold template --check: the bundle's template is right, and a changed one is not")
+def refused(keyfold, functions, folder):
+    """Zips that Lambda would refuse, or could not run."""
+    program = next(functions.glob("*/bootstrap")).read_bytes()
+    other = program[:18] + (b"\x3e" if program[18] == 0xB7 else b"\xb7") + program[19:]
+    def archive(name, content, how=zipfile.ZIP_STORED):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", how) as file:
+            file.writestr(name, content)
+        return packed.getvalue()
+    compressed = archive("bootstrap", program, zipfile.ZIP_DEFLATED)
+    for content, options, reason in [
+        (b"notazip", (), "is no zip"),
+        (archive("main", program), (), "is no zip whose first file is `bootstrap`"),
+        (archive("bootstrap", b"#!/bin/sh\n"), (), "is none for Lambda"),
+        (archive("bootstrap", other), (), "different processors"),
+        (compressed, (), "say it with --architecture"),
+        (compressed, ("--architecture", "x86_64" if program[18] == 0xB7 else "arm64"), "different processors"),
+    ]:
+        release = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
+        for function in functions.glob("*/bootstrap"):
+            (release / f"{function.parent.name}.zip").write_bytes(archive("bootstrap", program))
+        (release / "replicator.zip").write_bytes(content)
+        done = subprocess.run([keyfold, "bundle", "--functions", release, "--out", release / "out", *options], capture_output=True, text=True)
+        assert done.returncode != 0 and reason in done.stderr, (reason, done.stderr)
+    print("six zips that Lambda could not run are refused")
+
+
+def large(keyfold, functions, folder):
+    """A template near CloudFormation's limit is within it as a bundle."""
+    index = lambda at: f'[tables.TABLE.indexes.byAttribute{at}]\npartition = "{{a}}-{at}"\n'
+    table = '[tables.TABLE]\nname = "Production.TABLE"\npartition = "id"\nattributes = { id = "string", a = "string" }\nallow = []\n'
+    table += "".join(map(index, range(19)))
+    manifest = folder.with_name("large.toml")
+    retrofits = "".join(f'[retrofits.r{at}]\nfrom = "table{2 * at}"\nto = "table{2 * at + 1}"\n' for at in range(8))
+    manifest.write_text("".join(table.replace("TABLE", f"table{at}") for at in range(16)) + retrofits)
+    out = folder.with_name("large")
+    plain = bundled(keyfold, functions, manifest, out)
+    size = (out / "template.json").stat().st_size
+    assert size < 1024 * 1024 < len(json.dumps(plain, indent=2)), size
+    # As `get-template` prints it.
+    pretty = folder.with_name("large.json")
+    pretty.write_text(json.dumps(plain, indent=4))
+    run(keyfold, "--manifest", manifest, "template", "--check", pretty)
+    print(f"{len(plain['Resources'])} resources have {size} bytes")
+
+
+def staged(keyfold, functions, folder):
+    """Each stage's bundle has one global index more of a table than the one before."""
+    counts = []
+    for stage in (1, 2):
+        plain = bundled(keyfold, functions, ROOT / "keyfold.toml", folder.with_name(f"stage{stage}"), "--stage", stage, "--have", "audit.byUserAction")
+        counts.append(len(plain["Resources"]["AuditTable"]["Properties"]["GlobalSecondaryIndexes"]))
+    assert counts == [2, 3], counts
+    print("bundles of two stages: the second has one index more")
+
+
+def packaged(keyfold, folder):
+    """The SAM template as `sam deploy` uploads it."""
+    place = folder.with_name("sam")
+    place.mkdir()
+    run(keyfold, "template", "--out", place / "template.yaml")
+    (place / "functions").symlink_to(ROOT / "functions")
+    words = ["package", "--s3-bucket", "packages", "--template-file", place / "template.yaml", "--output-template-file", place / "packaged.yaml"]
+    run(pathlib.Path(sys.executable).with_name("sam"), *words, cwd=place, env=CLI)
+    return (place / "packaged.yaml").read_text()
+
+
+def checked(aws, keyfold, folder):
+    """The check before an update, as docs/day-to-day.md has it, with what `get-template` gives."""
+    text = (ROOT / "docs" / "day-to-day.md").read_text()
+    command = re.search(r"^aws cloudformation get-template .*\n(keyfold template --check .*)$", text, re.M)[0]
+    shown = (folder / "template.json").read_text()
+    wrong = shown.replace('"TRIM_HORIZON"', '"LATEST"')
+    assert wrong != shown
+    for template, status in [(shown, 0), (wrong, 1), (packaged(keyfold, folder), 0)]:
+        aws("cloudformation").create_change_set(StackName="shown", ChangeSetName="one", ChangeSetType="CREATE", TemplateBody=template)
+        words = command.replace("--stack-name keyfold", "--stack-name shown").replace("keyfold template", f"{keyfold} --manifest {ROOT}/keyfold.toml template")
+        done = subprocess.run(["sh", "-ec", words], cwd=folder.parent, capture_output=True, text=True, env=CLI)
+        assert done.returncode == status and ("StartingPosition" in done.stderr) == (status == 1), done.stdout + done.stderr
+        aws("cloudformation").delete_stack(StackName="shown")
+    print("keyfold template --check: what is deployed is right, from a bundle and by SAM, and a changed one is not")
 
 
 def uploaded(aws, keyfold, functions, folder):
     """Copied with the AWS CLI, and deployed from there."""
     aws.empty()
-    environment = {**os.environ, "AWS_ENDPOINT_URL": aws.url}
-    run(keyfold, "bundle", "--functions", functions, "--out", folder, "--upload", "s3://packages/keyfold", env=environment)
+    run(keyfold, "bundle", "--functions", functions, "--out", folder, "--upload", "s3://packages/keyfold", env=CLI)
     listed = {one["Key"] for one in aws("s3").list_objects_v2(Bucket="packages")["Contents"]}
     assert {f"keyfold/{path.name}" for path in folder.iterdir()} <= listed, listed
     print(f"uploaded: {len(listed) - 1} objects")
@@ -177,7 +253,7 @@ def cdk(folders):
         assert "WARNING" not in done.stderr + done.stdout and "ERROR" not in done.stderr + done.stdout, done.stderr + done.stdout
         made = json.loads((out / "keyfold.template.json").read_text())
         text = (folder / "template.json").read_text().replace("${CodePrefix}", "keyfold/")
-        text = re.sub(r'\{\s*"Ref": "CodeBucket"\s*\}', '"packages"', text)
+        text = re.sub(r'\{\s*"Ref":\s*"CodeBucket"\s*\}', '"packages"', text)
         wanted = json.loads(text)
         found = list(differing(texts(plain_sub(wanted["Resources"])), texts(plain_sub(made["Resources"]))))
         assert not found, "\n".join(found)
@@ -242,11 +318,16 @@ def main(keyfold, functions, manifests):
         run(pathlib.Path(sys.executable).with_name("cfn-lint"), "--regions", "us-east-1", "--", *[folder / "template.json" for folder in folders])
         print("cfn-lint finds nothing")
         check_files(keyfold, functions, folders[0])
-        checked(keyfold, folders[0])
-        aws = Aws(19314)
+        refused(keyfold, functions, folders[0])
+        large(keyfold, functions, folders[0])
+        staged(keyfold, functions, folders[0])
+        aws = Aws(PORT)
         if shutil.which("aws"):
             uploaded(aws, keyfold, functions, folders[0])
             deployed(aws, sample)
+            checked(aws, keyfold, folders[0])
+        elif "CI" in os.environ:
+            sys.exit("the AWS CLI is not installed")
         else:
             print("the AWS CLI is not installed: nothing was uploaded")
         cdk(folders)

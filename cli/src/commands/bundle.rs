@@ -31,6 +31,15 @@ pub(crate) struct BundleArgs {
     /// The functions: NAME/bootstrap, as `cargo lambda build` leaves them, or NAME.zip, as a release has them.
     #[arg(long, value_name = "FOLDER", default_value = "target/lambda")]
     pub(crate) functions: PathBuf,
+    /// The bundle of this deployment of `keyfold template --stages`: each adds one global index to a live table of the stack.
+    #[arg(long, value_name = "N")]
+    pub(crate) stage: Option<usize>,
+    /// With --stage: a global index that the live table already has.
+    #[arg(long, value_name = "TABLE.INDEX", requires = "stage")]
+    pub(crate) have: Vec<String>,
+    /// The processor that compressed zips are for. Of programs, and of zips that are not compressed, it is known.
+    #[arg(long, value_name = "PROCESSOR", value_parser = ["arm64", "x86_64"])]
+    pub(crate) architecture: Option<String>,
     /// Copy the folder to this place, which must be in the stack's region. Needs the AWS CLI.
     #[arg(long, value_name = "s3://BUCKET/PREFIX")]
     pub(crate) upload: Option<String>,
@@ -44,16 +53,29 @@ pub(super) fn run(globals: &Globals, args: &BundleArgs, out: &Output) -> anyhow:
     let model = declared(&globals.manifest, out)?;
     let text = manifest_text(&globals.manifest)?;
     let manifest = Manifest { model: &model, digest: digest(&text) };
-    let sam = read(&template::generate(&manifest, &|_, _| true)?)?;
+    let sam = match args.stage {
+        Some(number) => super::template::stage(&manifest, &args.have, number)?,
+        None => template::generate(&manifest, &|_, _| true)?,
+    };
+    let sam = read(&sam)?;
     let mut files = Files::new();
-    let (functions, architecture) = functions(&binaries(&sam), &args.functions, &mut files)?;
+    let (functions, architecture) = functions(&binaries(&sam), args, &mut files)?;
     let keys = CodeKeys {
         functions,
         manifest: named(&mut files, "manifest", "zip", layer(&text)),
         machine: named(&mut files, "retrofit", "asl.json", template::MACHINE.into()),
     };
     let plain = as_json(&template::expand(&sam, &keys, architecture));
-    files.insert("template.json".to_owned(), serde_json::to_vec_pretty(&plain)?);
+    // Without white space, it is shorter than the SAM template, which is within CloudFormation's limit.
+    let plain = serde_json::to_vec(&plain)?;
+    if plain.len() > template::TEMPLATE_BYTES_MAX {
+        bail!(
+            "the template has {} bytes, and AWS takes {}\nhint: deploy fewer retrofits with this stack (`[deploy] retrofits`)",
+            plain.len(),
+            template::TEMPLATE_BYTES_MAX
+        );
+    }
+    files.insert("template.json".to_owned(), plain);
     let sums: String = files.iter().map(|(name, bytes)| format!("{}  {name}\n", digest(bytes))).collect();
     files.insert("SHA256SUMS".to_owned(), sums.into_bytes());
     for (name, bytes) in &files {
@@ -110,45 +132,80 @@ fn binaries(sam: &Node) -> BTreeSet<&str> {
 /// The zip of each binary, by the key that the template gives it, and the processor that all of them are for.
 fn functions(
     binaries: &BTreeSet<&str>,
-    folder: &Path,
+    args: &BundleArgs,
     files: &mut Files,
 ) -> anyhow::Result<(BTreeMap<String, String>, Architecture)> {
     let mut keys = BTreeMap::new();
     let mut found: Option<(Architecture, &str)> = None;
     for &binary in binaries {
-        let built = folder.join(binary).join("bootstrap");
-        let packed = folder.join(format!("{binary}.zip"));
-        let bytes = match (std::fs::read(&built), std::fs::read(&packed)) {
-            (Ok(program), _) => {
-                if program.len() > FUNCTION_BYTES_MAX {
-                    bail!(
-                        "`{}` has {} bytes, and Lambda takes {FUNCTION_BYTES_MAX}\nhint: build it with --release",
-                        built.display(),
-                        program.len()
-                    );
-                }
-                let architecture = architecture(&program)
-                    .with_context(|| format!("`{}` is no program for Lambda", built.display()))?;
-                match found {
-                    Some((known, other)) if known != architecture => {
-                        bail!(
-                            "`{binary}` and `{other}` are built for different processors\nhint: build all of them again"
-                        )
-                    }
-                    _ => found = Some((architecture, binary)),
-                }
-                zip::of_file("bootstrap", &program, 0o755)
-            }
-            (Err(_), Ok(zip)) => zip,
-            (Err(_), Err(error)) => bail!(
-                "there is neither `{}` nor `{}` ({error})\nhint: run `cargo lambda build --release --arm64` in a clone of Keyfold, or name the folder with a release's zips with --functions",
-                built.display(),
-                packed.display()
-            ),
+        let (path, bytes) = code(binary, &args.functions)?;
+        let (architecture, zip) = match path.extension() {
+            None => (program(&path, &bytes)?, zip::of_file("bootstrap", &bytes, 0o755)),
+            Some(_) => (packed(&path, &bytes, args.architecture.as_deref())?, bytes),
         };
-        keys.insert(binary.to_owned(), named(files, binary, "zip", bytes));
+        match found {
+            Some((known, other)) if known != architecture => {
+                bail!(
+                    "`{binary}` and `{other}` are built for different processors\nhint: build all of them again"
+                )
+            }
+            _ => found = Some((architecture, binary)),
+        }
+        keys.insert(binary.to_owned(), named(files, binary, "zip", zip));
     }
     Ok((keys, found.map_or(Architecture::Arm64, |(architecture, _)| architecture)))
+}
+
+/// The file of a binary: its program, or its zip.
+fn code(binary: &str, folder: &Path) -> anyhow::Result<(PathBuf, Vec<u8>)> {
+    let [built, packed] = [folder.join(binary).join("bootstrap"), folder.join(format!("{binary}.zip"))];
+    let path = match (built.exists(), packed.exists()) {
+        (true, true) => bail!(
+            "there are both `{}` and `{}`\nhint: remove the older one, or name another folder with --functions",
+            built.display(),
+            packed.display()
+        ),
+        (false, false) => bail!(
+            "there is neither `{}` nor `{}`\nhint: run `cargo lambda build --release --arm64` in a clone of Keyfold, or name the folder with a release's zips with --functions",
+            built.display(),
+            packed.display()
+        ),
+        (true, false) => built,
+        (false, true) => packed,
+    };
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    Ok((path, bytes))
+}
+
+/// The processor of a program, as `cargo lambda build` leaves it.
+fn program(path: &Path, bytes: &[u8]) -> anyhow::Result<Architecture> {
+    if bytes.len() > FUNCTION_BYTES_MAX {
+        bail!(
+            "`{}` has {} bytes, and Lambda takes {FUNCTION_BYTES_MAX}\nhint: build it with --release",
+            path.display(),
+            bytes.len()
+        );
+    }
+    architecture(bytes).with_context(|| format!("`{}` is no program for Lambda", path.display()))
+}
+
+/// The processor of the program in a zip. A compressed one is what the arguments say.
+fn packed(path: &Path, bytes: &[u8], said: Option<&str>) -> anyhow::Result<Architecture> {
+    let name = path.display();
+    let program = match zip::first(bytes) {
+        Some((b"bootstrap", program)) => program,
+        _ => bail!("`{name}` is no zip whose first file is `bootstrap`"),
+    };
+    let said = said.map(|said| if said == "arm64" { Architecture::Arm64 } else { Architecture::X86 });
+    match (program, said) {
+        (Some(program), _) => {
+            architecture(program).with_context(|| format!("the program in `{name}` is none for Lambda"))
+        }
+        (None, Some(said)) => Ok(said),
+        (None, None) => bail!(
+            "the program in `{name}` is compressed, so its processor is not known\nhint: say it with --architecture"
+        ),
+    }
 }
 
 /// The processor of an ELF file, from its header.

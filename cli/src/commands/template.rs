@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use keyfold_edge::MANIFEST_FILE;
-use keyfold_template::{self as template, Finding, Manifest, read};
+use keyfold_template::{self as template, Finding, Manifest, Stage, read};
 use serde_json::{Value, json};
 
 use super::bundle;
@@ -89,6 +89,7 @@ fn write(globals: &Globals, manifest: &Manifest<'_>, text: &str, file: &Path) ->
 fn check(globals: &Globals, wanted: &str, file: &Path, out: &Output) -> anyhow::Result<ExitCode> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the template `{name}`"))?;
+    let text = template_text(text);
     let (wanted, found) = (read(wanted)?, read(&text).with_context(|| format!("template `{name}`"))?);
     // A bundle's template is compared without SAM, whatever its functions' code is.
     let manifest = bundle::key("manifest", "zip", &bundle::layer(&manifest_text(&globals.manifest)?));
@@ -116,26 +117,47 @@ fn check(globals: &Globals, wanted: &str, file: &Path, out: &Output) -> anyhow::
     Ok(exit_code(breaks == 0))
 }
 
-fn stages(
-    globals: &Globals,
-    manifest: &Manifest<'_>,
-    args: &TemplateArgs,
-    out: &Output,
-) -> anyhow::Result<ExitCode> {
-    let have: BTreeSet<String> = args.have.iter().cloned().collect();
+/// The template in what `aws cloudformation get-template --output json` prints: a text as a JSON string, or JSON with white space, which does
+/// not count for CloudFormation's limit.
+fn template_text(text: String) -> String {
+    match serde_json::from_str(&text) {
+        Ok(Value::String(template)) => template,
+        Ok(value) if text.len() > template::TEMPLATE_BYTES_MAX => value.to_string(),
+        _ => text,
+    }
+}
+
+/// The deployments that bring all global indexes to tables that have only these.
+fn deployments(manifest: &Manifest<'_>, have: &[String]) -> anyhow::Result<Vec<Stage>> {
+    let have: BTreeSet<String> = have.iter().cloned().collect();
     for name in &have {
         let index = name.split_once('.').and_then(|(table, index)| manifest.model.table(table)?.index(index));
         if index.is_none() {
             bail!("the manifest has no index `{name}` (write it as TABLE.INDEX)");
         }
     }
-    let stages = template::stages(manifest, &have)?;
-    if let Some(number) = args.stage {
-        return match stages.iter().find(|stage| stage.number == number) {
-            Some(stage) => print(globals, manifest, &stage.template, args, out),
-            None => bail!("there is no stage {number}: all indexes exist after stage {}", stages.len()),
-        };
+    Ok(template::stages(manifest, &have)?)
+}
+
+/// The template of one of these deployments.
+pub(super) fn stage(manifest: &Manifest<'_>, have: &[String], number: usize) -> anyhow::Result<String> {
+    let stages = deployments(manifest, have)?;
+    match stages.iter().find(|stage| stage.number == number) {
+        Some(stage) => Ok(stage.template.clone()),
+        None => bail!("there is no stage {number}: all indexes exist after stage {}", stages.len()),
     }
+}
+
+fn stages(
+    globals: &Globals,
+    manifest: &Manifest<'_>,
+    args: &TemplateArgs,
+    out: &Output,
+) -> anyhow::Result<ExitCode> {
+    if let Some(number) = args.stage {
+        return print(globals, manifest, &stage(manifest, &args.have, number)?, args, out);
+    }
+    let stages = deployments(manifest, &args.have)?;
     if out.json {
         let stages: Vec<Value> =
             stages.iter().map(|stage| json!({ "stage": stage.number, "adds": stage.adds })).collect();

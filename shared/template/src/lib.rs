@@ -22,7 +22,7 @@ mod tables;
 
 use keyfold_core::model::{Index, Model, Table};
 
-pub use cloudformation::{Node, TemplateError, read};
+pub use cloudformation::{Node, TEMPLATE_BYTES_MAX, TemplateError, read};
 pub use compare::{Finding, compare};
 pub use expand::{Architecture, CodeKeys, code_of, expand};
 pub use names::GenerateError;

@@ -41,3 +41,14 @@ pub(super) fn of_file(name: &str, bytes: &[u8], mode: u16) -> Vec<u8> {
     zip.extend([0; 2]);
     zip
 }
+
+/// The first file of a zip: its name, and its bytes, with what follows them, if they are not compressed.
+pub(super) fn first(zip: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+    let part = |at: usize| Some(u16::from_le_bytes(zip.get(at..at + 2)?.try_into().ok()?));
+    if !zip.starts_with(&LOCAL.to_le_bytes()) {
+        return None;
+    }
+    let (method, name) = (part(8)?, zip.get(30..30 + usize::from(part(26)?))?);
+    let bytes = zip.get(30 + name.len() + usize::from(part(28)?)..)?;
+    Some((name, (method == 0).then_some(bytes)))
+}
