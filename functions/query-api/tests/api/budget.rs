@@ -162,10 +162,10 @@ async fn a_request_that_fails_counts_with_what_it_read() {
 #[tokio::test]
 async fn callers_who_ask_at_once_exceed_the_budget_by_one_page_at_the_most() {
     let (dynamo, api) = with_large_items().await;
-    let api = std::sync::Arc::new(api);
+    let api = Arc::new(api);
     let mut all = tokio::task::JoinSet::new();
     for _ in 0..6 {
-        let api = std::sync::Arc::clone(&api);
+        let api = Arc::clone(&api);
         all.spawn(async move { fail(&api).await });
     }
     let done = all.join_all().await;
