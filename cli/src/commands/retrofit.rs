@@ -12,6 +12,7 @@ mod progress;
 mod quarantine;
 mod revise;
 mod run;
+mod runs;
 mod start;
 mod status;
 mod switch;

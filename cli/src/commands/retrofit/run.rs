@@ -3,8 +3,8 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::CompletedStep;
 use keyfold_core::retrofit::control::{Phase, RetrofitState};
+use keyfold_core::retrofit::{CompletedStep, Protocol};
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, WaitsGiven, explained};
@@ -14,23 +14,26 @@ use super::start::{RetrofitStartArgs, known, start};
 use super::texts::next_line;
 use crate::support::{INTERRUPTED, exit_code, stop_flag};
 
+/// What the segments of a run in AWS are when it says nothing else.
+const SEGMENTS_DEFAULT: u32 = 4;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitRunArgs {
     #[command(flatten)]
     retrofit: RetrofitName,
     /// End after this stage.
     #[arg(long, value_enum, default_value_t = Stage::Compare, value_name = "STAGE")]
-    pub(super) until: Stage,
+    until: Stage,
     /// Correct the target where it differs, then compare again. What is in quarantine is tried again first.
     #[arg(long)]
-    pub(super) repair: bool,
+    repair: bool,
     /// Carry over all items again, from the beginning. Items that are right already are only read.
     #[arg(long)]
     again: bool,
     #[command(flatten)]
-    pub(super) start: RetrofitStartArgs,
+    start: RetrofitStartArgs,
     #[command(flatten)]
-    pub(super) work: RetrofitWork,
+    work: RetrofitWork,
     /// How far behind the replicator may be: a difference is checked again for twice as long. 0 if there are no writers [default: 60;
     /// 5 if DynamoDB is on this machine].
     #[arg(long, value_name = "SECONDS")]
@@ -42,7 +45,7 @@ pub(crate) struct RetrofitRunArgs {
     here: HereArgs,
     /// With a state machine: a name for the execution. The same name with the same input gives the same execution.
     #[arg(long, value_name = "NAME")]
-    pub(super) execution: Option<String>,
+    execution: Option<String>,
     #[command(flatten)]
     waits: WaitsGiven,
 }
@@ -69,7 +72,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result
         return shown.end(&args.retrofit, ExitCode::SUCCESS).await;
     }
     if let Some(machine) = args.here.machine() {
-        return execution::run(env, &args.retrofit, machine, args).await;
+        return in_aws(env, machine, args).await;
     }
     let stop = stop_flag(env.out);
     let (sender, head) = env.started(&args.retrofit).await?;
@@ -104,6 +107,25 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result
     let same = report.differences == 0;
     let code = if shown.pass("comparison", report) { exit_code(same) } else { ExitCode::from(INTERRUPTED) };
     shown.end(&args.retrofit, code).await
+}
+
+/// The state machine's functions do the rest.
+async fn in_aws(env: &Env<'_>, machine: &str, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
+    let mapping = env.mapping(&args.retrofit)?;
+    let in_place = mapping.protocol() == Protocol::InPlace;
+    let segments = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
+    let mut input = json!({ "retrofit": mapping.name(), "segments": segments });
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            input[name] = value;
+        }
+    };
+    add("concurrency", args.work.concurrency.map(Value::from));
+    add("rate", args.work.rate.map(Value::from));
+    add("sides", in_place.then(|| json!(["source"])));
+    add("stream", args.start.no_stream.then_some(json!(false)));
+    add("repair", args.repair.then_some(json!(true)));
+    execution::started(env, &args.retrofit, machine, args.execution.as_deref(), &input).await
 }
 
 /// Is there something to start? Not once readers or writers have moved.

@@ -8,8 +8,8 @@ use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
-use super::execution::{self, Report};
 use super::policies;
+use super::runs::{Report, newest};
 use super::texts::{listed, misfit_table};
 use crate::output::{columns, row};
 
@@ -38,7 +38,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     let (sender, head) = env.started(&args.retrofit).await?;
     let status = sender.status(head).await.map_err(explained)?;
     let run = match &args.state_machine {
-        Some(machine) => execution::newest(env, machine).await?,
+        Some(machine) => newest(env, machine).await?,
         None => None,
     };
     let (mut rows, mut value) = (rows(&status), status_json(&status));

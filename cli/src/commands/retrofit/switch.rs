@@ -69,7 +69,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Res
     if head.protocol != Protocol::InPlace
         && (args.writers == Some(Writers::Stay) || head.phase == Phase::CutOver)
     {
-        return readers::run(env, args).await;
+        return readers::run(env, &args.retrofit, args.back, &args.waits).await;
     }
     let take_back = match head.phase {
         Phase::Closing => args.back,

@@ -11,8 +11,7 @@ use aws_sdk_dynamodb::types::IndexStatus;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::retrofit::operate::{
-    Effect, Failure, FailureKind, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts,
-    TablePolicy,
+    Effect, Failure, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts, TablePolicy,
 };
 use keyfold_core::retrofit::{
     Epoch, ItemTask, Job, Mapping, Pass, Request, Response, TableRole, TaskResult, Write,
@@ -114,7 +113,7 @@ impl Operator {
             Effect::ForgetSegments(pass) => self.forget(*pass).await,
             Effect::Wait { until_ms } => Ok(self.wait(*until_ms).await),
         };
-        performed.map_err(failure)
+        performed.map_err(Failure::from)
     }
 
     async fn read(&self, table: TableRole, keys: Vec<Item>) -> Result<Reply, RetrofitError> {
@@ -253,22 +252,4 @@ impl Operator {
 
 fn place(role: TableRole) -> usize {
     usize::from(role == TableRole::Target)
-}
-
-/// A failure as the operation knows it.
-fn failure(error: RetrofitError) -> Failure {
-    let kind = match &error {
-        RetrofitError::Dynamo(error) if error.is_retryable() => FailureKind::Passing,
-        RetrofitError::Dynamo(DynamoError::Denied { .. }) => FailureKind::Denied,
-        RetrofitError::Dynamo(DynamoError::NotFound { .. }) => FailureKind::Gone,
-        RetrofitError::NotDone { .. } | RetrofitError::PhaseChanged { .. } => FailureKind::Passing,
-        _ => FailureKind::Other,
-    };
-    let mut message = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        message += &format!(": {error}");
-        cause = error.source();
-    }
-    Failure { kind, code: error.code().to_owned(), message, hint: error.hint().map(str::to_owned) }
 }

@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::Client;
 use futures_util::future::BoxFuture;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, ControlError};
+use keyfold_core::retrofit::operate::{Failure, FailureKind};
 use keyfold_core::retrofit::stop::PolicyError;
 use keyfold_core::retrofit::{
     CheckpointError, ItemSeen, ItemTask, Job, Request, Response, TableRole, TaskResult, TaskStep, Write,
@@ -79,6 +80,26 @@ pub enum RetrofitError {
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
     Refused { table: String, code: String },
+}
+
+/// As an operation knows it.
+impl From<RetrofitError> for Failure {
+    fn from(error: RetrofitError) -> Failure {
+        let kind = match &error {
+            RetrofitError::Dynamo(error) if error.is_retryable() => FailureKind::Passing,
+            RetrofitError::Dynamo(DynamoError::Denied { .. }) => FailureKind::Denied,
+            RetrofitError::Dynamo(DynamoError::NotFound { .. }) => FailureKind::Gone,
+            RetrofitError::NotDone { .. } | RetrofitError::PhaseChanged { .. } => FailureKind::Passing,
+            _ => FailureKind::Other,
+        };
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(error) = cause {
+            message += &format!(": {error}");
+            cause = error.source();
+        }
+        Failure { kind, code: error.code().to_owned(), message, hint: error.hint().map(str::to_owned) }
+    }
 }
 
 impl RetrofitError {

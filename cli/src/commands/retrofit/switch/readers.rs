@@ -7,27 +7,31 @@ use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::gates::{Gate, closed};
 use keyfold_core::retrofit::operate::{Command, Tidy};
 
-use super::super::env::{Env, explained};
+use super::super::env::{Env, RetrofitName, WaitsGiven, explained};
 use super::super::operate::{outcome, report};
 use super::super::passes::{CompareOptions, RetrofitWork, compare, interrupted};
 use super::super::texts::{listed, step};
-use super::RetrofitSwitchArgs;
 use crate::refusal::refuse;
 use crate::support::stop_flag;
 
-pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
-    let (sender, head) = env.started(&args.retrofit).await?;
-    if args.back {
+pub(super) async fn run(
+    env: &Env<'_>,
+    retrofit: &RetrofitName,
+    back: bool,
+    waits: &WaitsGiven,
+) -> anyhow::Result<ExitCode> {
+    let (sender, head) = env.started(retrofit).await?;
+    if back {
         return step(&sender, &head, head.undone(), env.out, CompletedStep::Undone).await;
     }
-    let (waits, work) = (env.waits(&args.waits)?, RetrofitWork::default());
+    let (waits, work) = (env.waits(waits)?, RetrofitWork::default());
     let tidy = Command::Tidy(Tidy { limits: waits.limits });
-    let tidied = outcome(env, &args.retrofit, tidy, work.options(waits.lag)).await?;
+    let tidied = outcome(env, retrofit, tidy, work.options(waits.lag)).await?;
     if !tidied.is_success() {
         return report(env, sender.job().mapping().forward(), &tidied);
     }
     env.out.note(format!("{}\n", tidied.message));
-    let (sender, head) = env.started(&args.retrofit).await?;
+    let (sender, head) = env.started(retrofit).await?;
     let gates = closed(&head, &sender.evidence().await.map_err(explained)?);
     if gates.iter().any(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) {
         let options = CompareOptions { repair: false, lag: waits.lag, show: 20 };

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::operate::{Failure, Reply, Shard, ShardPage, ShardPosition};
 
-use super::failure;
 use crate::error::DynamoError;
+use crate::retrofit::RetrofitError;
 use crate::stream::{NextPage, RecordPage, ShardStart, Streams};
 use crate::{CONCURRENCY_DEFAULT, Settings};
 
@@ -53,7 +53,7 @@ impl Shards {
     ) -> Vec<Result<ShardPage, Failure>> {
         stream::iter(from.to_vec())
             .map(|position| async move {
-                self.one(table, stream, position).await.map_err(|error| failure(error.into()))
+                self.one(table, stream, position).await.map_err(|error| RetrofitError::from(error).into())
             })
             .buffered(CONCURRENCY_DEFAULT)
             .collect()
