@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use keyfold_core::model::{Retrofit, Table};
+use keyfold_core::model::{Index, Retrofit, Table};
 use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class};
 use keyfold_core::retrofit::{
@@ -333,7 +333,7 @@ impl Play<'_> {
             Protocol::InPlace => {
                 // A key that is the only one to hold an attribute is right whatever it says.
                 let reads = |name: &str| table.attributes.get(name).is_some_and(|known| known.from_key);
-                let indexes = table.indexes.iter().flat_map(|index| index.key_attributes());
+                let indexes = table.indexes.iter().flat_map(Index::key_attributes);
                 let mut keys = indexes.filter(|key| {
                     let causes = mapping.announced().get(&key.name);
                     causes.is_some_and(|causes| causes.contains(&Cause::FoldedKey))

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use keyfold_core::key::FoldError;
-use keyfold_core::model::{FoldRule, KeyAttribute, KeySource, Remedy, Retrofit, Table};
+use keyfold_core::model::{FoldRule, Index, KeyAttribute, KeySource, Remedy, Retrofit, Table};
 use keyfold_core::retrofit::mapping::Announced;
 use keyfold_core::retrofit::{Cause, ChangeOf};
-use keyfold_core::value::{AttributeValue, Item, equal};
+use keyfold_core::value::{AttributeValue, Item, Name, equal};
 
 /// Both sides of a retrofit in one direction.
 pub struct Judge<'j> {
@@ -28,7 +28,7 @@ pub struct Judge<'j> {
 impl Judge<'_> {
     /// The fault of an item, if what it became is not the item changed as announced, and in nothing else.
     pub fn fault(&self, before: &Item, after: &Item) -> Option<String> {
-        let names: BTreeSet<&str> = before.keys().chain(after.keys()).map(|name| name.as_str()).collect();
+        let names: BTreeSet<&str> = before.keys().chain(after.keys()).map(Name::as_str).collect();
         names.into_iter().find_map(|name| self.attribute(name, before, after))
     }
 
@@ -65,10 +65,7 @@ impl Judge<'_> {
             return None;
         }
         if causes.contains(&Cause::FoldedKey) {
-            let key = self
-                .to
-                .key_attributes()
-                .chain(self.to.indexes.iter().flat_map(|index| index.key_attributes()));
+            let key = self.to.key_attributes().chain(self.to.indexes.iter().flat_map(Index::key_attributes));
             let mut key = key.filter(|key| key.name == name && matches!(key.source, KeySource::Folded(_)));
             return key.next().and_then(|key| self.key(key, now, after));
         }

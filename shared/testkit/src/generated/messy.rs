@@ -1,7 +1,7 @@
 //! Items as tables in use have them: keys that are missing or stale, values of another type, ids that only a key holds or that the item
 //! stores as well.
 
-use keyfold_core::model::{KeyAttribute, KeySource, Table};
+use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::value::{AttributeValue, Item, Name};
 
@@ -25,7 +25,7 @@ fn messed(table: &Table, item: Item, random: &mut Random) -> Item {
             messy.insert(name.clone(), value.clone());
         }
     }
-    let indexes = table.indexes.iter().flat_map(|index| index.key_attributes());
+    let indexes = table.indexes.iter().flat_map(Index::key_attributes);
     let folded: Vec<&KeyAttribute> =
         indexes.filter(|key| matches!(key.source, KeySource::Folded(_))).collect();
     for key in folded {

@@ -1,6 +1,6 @@
 //! Faults of mapping, writes, verification and plan: the judge is good for something only if it sees each of them.
 
-use keyfold_core::model::{KeyAttribute, KeySource, Table};
+use keyfold_core::model::{Index, KeyAttribute, KeySource, Table};
 use keyfold_core::retrofit::mapping::Announced;
 use keyfold_core::retrofit::{Action, Cause, Mapping, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item, Name};
@@ -67,7 +67,7 @@ impl Mutant {
                 let unannounced = |key: &&KeyAttribute| {
                     !mapping.announced().contains_key(&key.name) && !own.contains(&key.name.as_str())
                 };
-                let indexes = target.indexes.iter().flat_map(|index| index.key_attributes());
+                let indexes = target.indexes.iter().flat_map(Index::key_attributes);
                 let other = indexes.filter(unannounced).find_map(|key| {
                     let text = folded(target, key, item).ok()??;
                     Some((Name::from(&key.name), AttributeValue::S(text)))
@@ -96,7 +96,7 @@ fn told_by_keys(table: &Table, item: &Item) -> Vec<String> {
 
 /// Each key by the template of another entity.
 fn swap(table: &Table, item: &mut Item) {
-    let keys: Vec<&KeyAttribute> = table.indexes.iter().flat_map(|index| index.key_attributes()).collect();
+    let keys: Vec<&KeyAttribute> = table.indexes.iter().flat_map(Index::key_attributes).collect();
     for key in keys {
         let KeySource::Folded(rules) = &key.source else { continue };
         let own = item.get(&key.name).cloned();
