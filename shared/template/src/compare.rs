@@ -287,7 +287,7 @@ pub fn compare(wanted: &Node, found: &Node) -> Vec<Finding> {
     }
     let empty = Node::map([]);
     let resources = |root: &Node| root.get("Resources").unwrap_or(&empty).members().to_vec();
-    let (wanted, found) = (resources(&wanted), resources(&found));
+    let (wanted, found) = (resources(wanted), resources(found));
     for (id, wanted) in &wanted {
         let kind = wanted.text_of("Type").unwrap_or_default();
         // Without SAM, a function has another type and the same consequences.

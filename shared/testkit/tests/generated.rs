@@ -2,6 +2,8 @@
 //!
 //! `KEYFOLD_HISTORIES` says how many of each protocol; `KEYFOLD_SEED` the first seed.
 
+#![expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
+
 use keyfold_testkit::generated::{Counts, Mutant, Shape, play};
 
 const HISTORIES_DEFAULT: u64 = 6_700;

@@ -26,7 +26,9 @@ pub async fn endless(begin: &'static str, again: &'static str) -> String {
 
 async fn answer(mut stream: TcpStream, begin: &str, again: &str) -> std::io::Result<()> {
     let mut request = [0; 64 * 1024];
-    stream.read(&mut request).await?;
+    if stream.read(&mut request).await? == 0 {
+        return Ok(());
+    }
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\nconnection: close\r\n\r\n";
     stream.write_all(format!("{head}{begin}").as_bytes()).await?;
     let text = again.repeat(REPEATS);

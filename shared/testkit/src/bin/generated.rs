@@ -1,5 +1,7 @@
 //! Retrofits of generated tables, many of them: `generated [HISTORIES] [FIRST SEED]`, for each of the three protocols.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for a terminal")]
+
 use std::process::ExitCode;
 use std::time::Instant;
 
