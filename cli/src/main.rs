@@ -11,6 +11,7 @@ mod output;
 mod refusal;
 mod request;
 mod support;
+mod zip;
 
 use std::process::ExitCode;
 

@@ -1,24 +1,18 @@
 //! `keyfold bundle`: the deployment as one folder, without SAM: a plain template, the zips, checksums.
 
-mod zip;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
-use keyfold_core::value::Hex;
-use keyfold_edge::MANIFEST_FILE;
 use keyfold_template::{self as template, Architecture, CodeKeys, Manifest, Node, as_json, read};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::globals::Globals;
 use crate::manifest_file::{declared, manifest_text};
 use crate::output::Output;
+use crate::zip::{self, digest, key, layer};
 
-/// How much of a digest is in the name of a file.
-const NAME_DIGITS: usize = 12;
 /// The largest function that Lambda takes, unpacked.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>
 const FUNCTION_BYTES_MAX: usize = 250 * 1024 * 1024;
@@ -96,21 +90,6 @@ pub(super) fn run(globals: &Globals, args: &BundleArgs, out: &Output) -> anyhow:
         format!("{folder}: {} files for the manifest {}\nnext: {next}\n", names.len(), manifest.digest),
     )?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The SHA-256 of a text or a file, in hexadecimal.
-pub(super) fn digest(bytes: impl AsRef<[u8]>) -> String {
-    Hex(&Sha256::digest(bytes)).to_string()
-}
-
-/// The zip of the manifest's layer.
-pub(super) fn layer(text: &str) -> Vec<u8> {
-    zip::of_file(MANIFEST_FILE, text.as_bytes(), 0o644)
-}
-
-/// The name of a file with its digest.
-pub(super) fn key(name: &str, end: &str, bytes: &[u8]) -> String {
-    format!("{name}-{}.{end}", &digest(bytes)[..NAME_DIGITS])
 }
 
 /// Adds a file whose name has its digest, and returns the name.

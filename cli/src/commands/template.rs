@@ -9,11 +9,11 @@ use keyfold_edge::MANIFEST_FILE;
 use keyfold_template::{self as template, Finding, Manifest, Stage, read};
 use serde_json::{Value, json};
 
-use super::bundle;
 use crate::globals::Globals;
 use crate::manifest_file::{declared, manifest_text};
 use crate::output::{Output, counted};
 use crate::support::exit_code;
+use crate::zip;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TemplateArgs {
@@ -40,7 +40,7 @@ pub(crate) struct TemplateArgs {
 pub(super) fn run(globals: &Globals, args: &TemplateArgs, out: &Output) -> anyhow::Result<ExitCode> {
     // The names of the manifest: each deployment adds its prefix to them.
     let model = declared(&globals.manifest, out)?;
-    let manifest = Manifest { model: &model, digest: bundle::digest(manifest_text(&globals.manifest)?) };
+    let manifest = Manifest { model: &model, digest: zip::digest(manifest_text(&globals.manifest)?) };
     if args.stages || args.stage.is_some() {
         return stages(globals, &manifest, args, out);
     }
@@ -92,8 +92,8 @@ fn check(globals: &Globals, wanted: &str, file: &Path, out: &Output) -> anyhow::
     let text = template_text(text);
     let (wanted, found) = (read(wanted)?, read(&text).with_context(|| format!("template `{name}`"))?);
     // A bundle's template is compared without SAM, whatever its functions' code is.
-    let manifest = bundle::key("manifest", "zip", &bundle::layer(&manifest_text(&globals.manifest)?));
-    let machine = bundle::key("retrofit", "asl.json", template::MACHINE.as_bytes());
+    let manifest = zip::key("manifest", "zip", &zip::layer(&manifest_text(&globals.manifest)?));
+    let machine = zip::key("retrofit", "asl.json", template::MACHINE.as_bytes());
     let findings = match template::code_of(&found, &manifest, &machine) {
         Some((keys, architecture)) => {
             template::compare(&template::expand(&wanted, &keys, architecture), &found)

@@ -71,7 +71,7 @@ async fn rows_of_another_version_are_refused_and_stay() {
     let (client, control) = (dynamo.client(), sender.table(TableRole::Control).name.as_str());
     let rows = || async { client.scan().table_name(control).send().await.unwrap().items.unwrap_or_default() };
     for mut row in rows().await {
-        row.insert("v".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("2".to_owned()));
+        row.insert("v".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("99".to_owned()));
         client.put_item().table_name(control).set_item(Some(row)).send().await.unwrap();
     }
     let before = rows().await;

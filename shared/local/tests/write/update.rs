@@ -159,7 +159,7 @@ async fn an_update_never_moves_an_item_to_another_key() {
             .set("kind", text("part"))
             .set("size", number(1))
             .set("colour", text("grey")),
-        Update::new().set("kind", text("tool")).reading(),
+        Update::new().set("kind", text("tool")).remove("size").reading(),
         Update::new().remove("name").reading(),
     ] {
         let error = refused(&client, &things, &key, &change).await;

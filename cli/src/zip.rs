@@ -1,5 +1,12 @@
 //! Zips whose bytes depend on their content alone: no times, no order of a folder. Nothing is compressed; Lambda unpacks a zip when a
-//! function is made, not when it starts.
+//! function is made, not when it starts. The names of files that a deployment uploads have a digest of what is in them.
+
+use keyfold_core::value::Hex;
+use keyfold_edge::MANIFEST_FILE;
+use sha2::{Digest, Sha256};
+
+/// How much of a digest is in the name of a file.
+const NAME_DIGITS: usize = 12;
 
 /// 1980-01-01, the first day that a zip can name.
 const DAY: u16 = 0x21;
@@ -10,7 +17,7 @@ const CENTRAL: u32 = 0x0201_4b50;
 const END: u32 = 0x0605_4b50;
 
 /// A zip of one file with these permissions.
-pub(super) fn of_file(name: &str, bytes: &[u8], mode: u16) -> Vec<u8> {
+pub(crate) fn of_file(name: &str, bytes: &[u8], mode: u16) -> Vec<u8> {
     // Version, flags, method, time, day, checksum, both sizes, the name's length, no extra field.
     let mut entry = Vec::new();
     let size = u32::try_from(bytes.len()).unwrap_or_else(|_| unreachable!("Lambda takes no file of 4 GB"));
@@ -43,7 +50,7 @@ pub(super) fn of_file(name: &str, bytes: &[u8], mode: u16) -> Vec<u8> {
 }
 
 /// The first file of a zip: its name, and its bytes, with what follows them, if they are not compressed.
-pub(super) fn first(zip: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
+pub(crate) fn first(zip: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     let part = |at: usize| Some(u16::from_le_bytes(zip.get(at..at + 2)?.try_into().ok()?));
     if !zip.starts_with(&LOCAL.to_le_bytes()) {
         return None;
@@ -51,4 +58,19 @@ pub(super) fn first(zip: &[u8]) -> Option<(&[u8], Option<&[u8]>)> {
     let (method, name) = (part(8)?, zip.get(30..30 + usize::from(part(26)?))?);
     let bytes = zip.get(30 + name.len() + usize::from(part(28)?)..)?;
     Some((name, (method == 0).then_some(bytes)))
+}
+
+/// The SHA-256 of a text or a file, in hexadecimal.
+pub(crate) fn digest(bytes: impl AsRef<[u8]>) -> String {
+    Hex(&Sha256::digest(bytes)).to_string()
+}
+
+/// The zip of the manifest's layer.
+pub(crate) fn layer(text: &str) -> Vec<u8> {
+    of_file(MANIFEST_FILE, text.as_bytes(), 0o644)
+}
+
+/// The name of a file with its digest.
+pub(crate) fn key(name: &str, end: &str, bytes: &[u8]) -> String {
+    format!("{name}-{}.{end}", &digest(bytes)[..NAME_DIGITS])
 }
