@@ -171,9 +171,8 @@ fn program(path: &Path, bytes: &[u8]) -> anyhow::Result<Architecture> {
 /// The processor of the program in a zip. A compressed one is what the arguments say.
 fn packed(path: &Path, bytes: &[u8], said: Option<&str>) -> anyhow::Result<Architecture> {
     let name = path.display();
-    let program = match zip::first(bytes) {
-        Some((b"bootstrap", program)) => program,
-        _ => bail!("`{name}` is no zip whose first file is `bootstrap`"),
+    let Some((b"bootstrap", program)) = zip::first(bytes) else {
+        bail!("`{name}` is no zip whose first file is `bootstrap`");
     };
     let said = said.map(|said| if said == "arm64" { Architecture::Arm64 } else { Architecture::X86 });
     match (program, said) {

@@ -475,13 +475,11 @@ async fn plan_prints_what_changes_by_entity_and_attribute_and_tries_the_way_back
     let key = |name: &str| [json!("order"), json!(name), json!("added"), json!(20), json!(["byState"])];
     assert_eq!(found, [key("StatePK"), key("StateSK")], "the keys of the filled index, and nothing else");
     let shown = text("fill");
-    println!("{shown}");
     assert_words(
         &shown,
         &["what changes on items", "nothing else does", "order", "StatePK", "added", "byState"],
     );
     let shown = text("moved");
-    println!("{shown}");
     let words = [
         "PK2",
         "folded key",

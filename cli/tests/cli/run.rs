@@ -21,7 +21,7 @@ fn retrofit(site: &Site, states: &Services, words: &[&str]) -> Output {
     deployed(site, states, words).output().unwrap()
 }
 
-fn asked(action: &str, input: Value) -> String {
+fn asked(action: &str, input: &Value) -> String {
     format!("{action} {input}")
 }
 
@@ -58,9 +58,9 @@ async fn a_run_is_started_with_the_input_that_the_state_machine_reads_and_follow
 fn failed() -> Services {
     let machine = json!({ "stateMachineArn": MACHINE, "maxResults": 1 });
     let of_map = |map: &str, status: &str| {
-        asked("ListExecutions", json!({ "mapRunArn": map, "statusFilter": status, "maxResults": 20 }))
+        asked("ListExecutions", &json!({ "mapRunArn": map, "statusFilter": status, "maxResults": 20 }))
     };
-    let described = |run: &str| asked("DescribeExecution", json!({ "executionArn": run }));
+    let described = |run: &str| asked("DescribeExecution", &json!({ "executionArn": run }));
     let executions = |runs: &[&str]| {
         let all: Vec<Value> = runs.iter().map(|run| json!({ "executionArn": run })).collect();
         json!({ "executions": all }).to_string()
@@ -70,8 +70,8 @@ fn failed() -> Services {
     let first = json!({ "event": { "retrofit": "auditV2", "segment": 3, "totalSegments": 8 }, "slices": 0 });
     let second = json!({ "event": { "side": "target", "segment": 0, "totalSegments": 8 } });
     Services::answering([
-        (asked("ListExecutions", machine), executions(&["RUN"])),
-        (asked("ListMapRuns", json!({ "executionArn": "RUN" })), json!({ "mapRuns": [{ "mapRunArn": "MAP1" }, { "mapRunArn": "MAP2" }] }).to_string()),
+        (asked("ListExecutions", &machine), executions(&["RUN"])),
+        (asked("ListMapRuns", &json!({ "executionArn": "RUN" })), json!({ "mapRuns": [{ "mapRunArn": "MAP1" }, { "mapRunArn": "MAP2" }] }).to_string()),
         (of_map("MAP1", "FAILED"), executions(&["CHILD1"])),
         (of_map("MAP1", "TIMED_OUT"), executions(&[])),
         (of_map("MAP2", "FAILED"), executions(&[])),

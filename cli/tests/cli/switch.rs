@@ -14,7 +14,7 @@ use crate::retrofit::{
     start,
 };
 use crate::services::Services;
-use crate::support::{Site, event, item_of, json_of, kill, stderr};
+use crate::support::{Site, event, item_of, json_of, kill};
 
 /// The tables with a tidy target, with a stream of the new table too. A replicator follows that one.
 async fn tidied() -> (Site, StreamPoller) {

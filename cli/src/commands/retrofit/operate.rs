@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keyfold_core::retrofit::control::{Direction, Phase};
+use keyfold_core::retrofit::gates::Gate;
 use keyfold_core::retrofit::operate::{Command, Doing, End, OpenTable, Operation, Outcome, Step};
 use keyfold_core::retrofit::{Checkpoint, CompletedStep, Mapping, Pass, Protocol, SegmentId};
 use keyfold_dynamo::retrofit::{Operator, PassOptions, PassWatch, PolicyChange};
@@ -167,7 +168,7 @@ fn document(mapping: &Mapping, outcome: &Outcome, said: &str, changes: &[PolicyC
     let mut value = json!({
         "retrofit": mapping.name(), "said": said, "open": open, "next": outcome.next, "code": outcome.code,
         "phase": outcome.head.as_ref().map(|head| head.phase.name()), "counts": outcome.counts,
-        "gates": outcome.gates.iter().map(|gate| gate.code()).collect::<Vec<_>>(),
+        "gates": outcome.gates.iter().map(Gate::code).collect::<Vec<_>>(),
         "policies": changes.iter().map(policies::document).collect::<Vec<_>>(), "notes": outcome.notes,
     });
     if let Some(paused) = outcome.paused_ms {

@@ -20,7 +20,7 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
         ("KEYFOLD_MANIFEST", "/nowhere/keyfold.toml", "`/nowhere/keyfold.toml` cannot be read"),
         ("KEYFOLD_RETROFIT", "", "`KEYFOLD_RETROFIT` is not the name of a retrofit"),
         ("KEYFOLD_CONCURRENCY", "many", "`KEYFOLD_CONCURRENCY` is not a number"),
-        ("KEYFOLD_ENDPOINT", "localhost", "is not an endpoint"),
+        ("KEYFOLD_ENDPOINT", "localhost", "the endpoint is invalid"),
     ] {
         let text = said(|options| options.env(name, value)).await;
         assert!(text.contains(wanted), "{wanted}: {text}");

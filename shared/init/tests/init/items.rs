@@ -66,7 +66,7 @@ fn section<'t>(manifest: &'t str, name: &str) -> &'t str {
 
 #[test]
 fn each_entity_has_its_own_attributes_and_an_id_in_a_key_belongs_to_one_of_them() {
-    let named = |n: usize| (n % 10 != 3).then_some(if n % 2 == 0 { "Customer" } else { "Order" });
+    let named = |n: usize| (n % 10 != 3).then_some(if n.is_multiple_of(2) { "Customer" } else { "Order" });
     let report = import(&[TABLE, &shop(named, "ORDER#")]);
     let of = |entity: &str| section(&report.manifest, &format!("tables.data.entities.{entity}.attributes"));
     let (customer, order) = (of("Customer"), of("Order"));
@@ -88,7 +88,7 @@ fn each_entity_has_its_own_attributes_and_an_id_in_a_key_belongs_to_one_of_them(
 #[test]
 fn an_attribute_tells_entities_apart_where_keys_cannot() {
     // The key of an order could be that of a customer.
-    let named = |n: usize| Some(if n % 2 == 0 { "Customer" } else { "Order" });
+    let named = |n: usize| Some(if n.is_multiple_of(2) { "Customer" } else { "Order" });
     let rows = shop(named, "PROFILE").replace("\"pk\":\"o#", "\"pk\":\"c#");
     let report = import(&[TABLE, &rows]);
     has(&report, &["when = { type = \"Customer\" }", "when = { type = \"Order\" }"]);
