@@ -1,7 +1,5 @@
 //! The function as a process: one that cannot start says why. What it does once it runs is played by `statemachine/functions.py`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
