@@ -327,8 +327,8 @@ impl Writer<'_> {
         for (name, attribute) in shared {
             let of = self.alone().or_else(|| live.first().copied());
             let from_key = of.is_some_and(|entity| self.is_from_key(&name, &attribute, entity));
-            let required =
-                attribute.required || live.first().is_some_and(|entity| self.requires(entity, &name));
+            let by_all = !live.is_empty() && live.iter().all(|entity| self.requires(entity, &name));
+            let required = attribute.required || by_all;
             let mut notes = attribute.evidence.clone();
             if from_key {
                 notes.insert(0, "read from the key: no item holds it as an attribute".to_owned());
@@ -337,25 +337,42 @@ impl Writer<'_> {
         }
     }
 
-    /// Is the attribute declared once, because every entity has it in the same way, or none is known to have it?
+    /// Is the attribute declared once? Because every entity has it in the same way, or none is known to have it, or only some sampled
+    /// items of an entity do: then the sample does not show that items of other entities lack it.
     fn is_shared(&self, name: &str, attribute: &AttributeDraft, live: &[&EntityDraft]) -> bool {
         let with = live.iter().filter(|entity| self.has(entity, name)).count();
         let way =
             |entity: &&EntityDraft| (self.is_from_key(name, attribute, entity), self.requires(entity, name));
         let is_undeclared = attribute.kind.is_none();
         let alike = || live.iter().all(|entity| way(entity) == way(&live[0]));
-        is_undeclared || attribute.required || with == 0 || with == live.len() && alike()
+        let is_own = |entity: &&EntityDraft| {
+            let (from_key, required) = way(entity);
+            from_key || required
+        };
+        let is_optional =
+            || live.iter().any(|entity| self.is_in_some(entity, name)) && !live.iter().any(is_own);
+        is_undeclared || attribute.required || with == 0 || with == live.len() && alike() || is_optional()
+    }
+
+    /// Do some sampled items of the entity have the attribute, and others not?
+    fn is_in_some(&self, entity: &EntityDraft, name: &str) -> bool {
+        let mut rows = self.rows(entity).map(|row| row.item.contains_key(name));
+        let first = rows.next();
+        rows.any(|has| Some(has) != first)
+    }
+
+    fn rows(&self, entity: &EntityDraft) -> impl Iterator<Item = &SampledItem> {
+        self.table.items.iter().filter(move |row| row.entity.as_deref() == Some(entity.name.as_str()))
     }
 
     /// Can items of this entity have the attribute, stored or in a key?
     fn has(&self, entity: &EntityDraft, name: &str) -> bool {
-        let of_entity = |row: &&SampledItem| row.entity.as_deref() == Some(entity.name.as_str());
         entity.attributes.contains(name)
             || entity.requires.contains(name)
             || entity.key_only.contains(name)
             || entity.templates.values().any(|text| template::attributes(text).iter().any(|one| one == name))
             || entity.when.iter().any(|(one, test)| one == name && *test != WhenDraft::Exists(false))
-            || self.table.items.iter().filter(of_entity).any(|row| row.item.contains_key(name))
+            || self.rows(entity).any(|row| row.item.contains_key(name))
     }
 
     /// Does every item of this entity store the attribute?
@@ -373,8 +390,7 @@ impl Writer<'_> {
         }
         let section = self.section("entities", &self.entity_id(entity));
         let _ = writeln!(text, "[{section}.attributes]");
-        let of_entity = |row: &&SampledItem| row.entity.as_deref() == Some(entity.name.as_str());
-        let rows: Vec<&SampledItem> = self.table.items.iter().filter(of_entity).collect();
+        let rows: Vec<&SampledItem> = self.rows(entity).collect();
         for (name, attribute) in own {
             let required = self.requires(entity, &name);
             let from_key = self.is_from_key(&name, &attribute, entity);

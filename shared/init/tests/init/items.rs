@@ -50,6 +50,9 @@ fn shop(type_of: impl Fn(usize) -> Option<&'static str>, order_key: &str) -> Str
                 "total": n, "gsi1pk": "m",
             }),
         };
+        if n % 4 == 1 {
+            row["note"] = serde_json::json!("n");
+        }
         if let Some(name) = type_of(n) {
             row["type"] = serde_json::json!(name);
         }
@@ -77,6 +80,11 @@ fn each_entity_has_its_own_attributes_and_an_id_in_a_key_belongs_to_one_of_them(
         "{order}"
     );
     assert!(order.contains("total = ") && !customer.contains("total"), "{customer}");
+    let shared = section(&report.manifest, "tables.data.attributes");
+    assert!(
+        shared.contains("note = \"string\" # in 10 of 40"),
+        "customers beyond the sample can have one: {shared}"
+    );
     assert!(
         !report.manifest.contains("when = { type"),
         "`type` is absent in some items: {}",
