@@ -65,12 +65,15 @@ class Dynamo:
 
 
 class Programs:
-    def __init__(self, folder, log, port, seed):
-        self.folder, self.log, self.dice = folder, log, random.Random(seed)
-        self.endpoint, self.killed = f"http://127.0.0.1:{port}", {}
-        words = ["--manifest", MANIFEST, "local", "--port", str(port), "--api-port", "0", "--functions", folder]
-        self.server = subprocess.Popen([folder / "keyfold", *words], stdout=log, stderr=log)
-        self.dynamo, until = Dynamo(port), time.monotonic() + START_SECONDS
+    def __init__(self, folder, log, port, seed, manifest=MANIFEST, data=None):
+        self.folder, self.log, self.port, self.dice = folder, log, port, random.Random(seed)
+        self.manifest, self.data = manifest, ["--data", data] if data else []
+        self.endpoint, self.killed, self.dynamo = f"http://127.0.0.1:{port}", {}, Dynamo(port)
+        self.start()
+
+    def start(self):
+        words = ["--manifest", self.manifest, "local", "--port", str(self.port), "--api-port", "0", "--functions", self.folder, *self.data]
+        self.server, until = subprocess.Popen([self.folder / "keyfold", *words], stdout=self.log, stderr=self.log), time.monotonic() + START_SECONDS
         while True:
             try:
                 # The control table is made last.
@@ -91,10 +94,14 @@ class Programs:
     def command(self, *words):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KEYFOLD_", "AWS_"))}
         environment["KEYFOLD_WAITS"] = WAITS
-        words = [self.folder / "keyfold", "--manifest", MANIFEST, "--json", "retrofit", *words, "--endpoint", self.endpoint]
+        words = [self.folder / "keyfold", "--manifest", self.manifest, "--json", *words, "--endpoint", self.endpoint]
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
     def keyfold(self, *words, codes=(0,)):
+        """What a command of `retrofit` says, which must end so."""
+        return self.said("retrofit", *words, codes=codes)
+
+    def said(self, *words, codes=(0,)):
         """What a command says, which must end so."""
         running = self.command(*words)
         said, error = running.communicate(timeout=COMMAND_SECONDS)
@@ -103,7 +110,7 @@ class Programs:
 
     def interrupted(self, which, *words, ends=0):
         """Begins a command and ends it by a signal; the same words go on where it was. Was it still at work?"""
-        running = self.command(*words)
+        running = self.command("retrofit", *words)
         time.sleep(self.dice.uniform(0.3, 1.2))
         running.send_signal(which)
         running.communicate(timeout=COMMAND_SECONDS)
