@@ -304,7 +304,7 @@ def terraform():
 
 
 def main(keyfold, functions, manifests):
-    functions = pathlib.Path(functions).resolve()
+    keyfold, functions = pathlib.Path(keyfold).resolve(), pathlib.Path(functions).resolve()
     with tempfile.TemporaryDirectory() as temporary:
         temporary = pathlib.Path(temporary)
         folders = []
