@@ -1,10 +1,10 @@
-//! Declared attributes and their types: what templates and conditions know of an item's attributes.
+//! Declared attributes and their types, as templates and conditions use them.
 
 use std::collections::BTreeMap;
 
 use crate::value::AttributeValue;
 
-/// What the names of Keyfold's own attributes begin with: a retrofit keeps them on items, and no reader sees them.
+/// The prefix of Keyfold's own attributes: a retrofit stores them on items, and readers never see them.
 pub const OWN_ATTRIBUTE_PREFIX: &str = "keyfold_";
 /// On an item of a retrofit's target: there is a tombstone here, no item.
 pub const TOMBSTONE_ATTRIBUTE: &str = "keyfold_tombstone";
@@ -20,9 +20,9 @@ pub struct Attribute {
     pub values: Option<Vec<AttributeValue>>,
     /// Named value maps that templates may use: map name -> (value -> code). Both sides are unique.
     pub maps: BTreeMap<String, BTreeMap<String, String>>,
-    /// Does every item of the table, or of the entity that declares it, have it? The write path refuses one that does not.
+    /// Is it required of every item of the table, or of the declaring entity? Writes without it are refused.
     pub required: bool,
-    /// Does it stand in a folded key alone? Stored items do not have it then; it is read from the key.
+    /// Is it stored only in a folded key? Stored items then lack it; it is read from the key.
     pub from_key: bool,
 }
 
@@ -32,7 +32,7 @@ impl Attribute {
         self.kind == other.kind && self.maps == other.maps
     }
 
-    /// An attribute of which nothing but its type is known.
+    /// An attribute with only a type.
     pub fn new(name: &str, kind: AttributeKind) -> Attribute {
         Attribute {
             name: name.to_owned(),
@@ -54,7 +54,7 @@ pub enum AttributeKind {
     Number,
     /// DynamoDB's B.
     Binary,
-    /// DynamoDB's BOOL. Cannot be a key by itself; can be a part of a folded one.
+    /// DynamoDB's BOOL. Not a key by itself, but allowed as a part of a folded key.
     Boolean,
     /// An S that holds an ISO 8601 timestamp; UTC with this precision in folded keys.
     Timestamp(Precision),

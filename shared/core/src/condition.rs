@@ -1,7 +1,7 @@
-//! Conditions on attributes, and what they say of one item.
+//! Conditions on attributes, and their evaluation for one item.
 //!
-//! A [`Condition`] means what DynamoDB's filter expression of the same words means: a comparison with a missing
-//! attribute, or with a value of another type, is false; `not` turns that into true.
+//! A [`Condition`] means what DynamoDB's filter expression means: a comparison with a missing attribute, or with a
+//! value of another type, is false; `not` makes it true.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::value::{AttributeValue, Item, compare, equal};
 pub struct Path {
     /// The attribute's name.
     pub root: String,
-    /// The names of map members after it. Nearly always none, which takes no memory of its own.
+    /// The names of map members after it. Nearly always empty, without an allocation.
     pub inner: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl Path {
         Path { root: name.into(), inner: Vec::new() }
     }
 
-    /// The attribute's name, if the path is nothing but that.
+    /// The attribute's name, if the path has no members.
     pub fn as_attribute(&self) -> Option<&str> {
         self.inner.is_empty().then_some(self.root.as_str())
     }
@@ -44,7 +44,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// What is asked of one attribute.
+/// A comparison of one attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
     /// `=`
@@ -75,7 +75,7 @@ impl Comparison {
         !matches!(self, Comparison::Exists(false))
     }
 
-    /// What it says of a value, or of a missing one.
+    /// The result for a value, or for a missing one.
     pub fn holds(&self, value: Option<&AttributeValue>) -> bool {
         let Some(value) = value else { return matches!(self, Comparison::Exists(false)) };
         let ordered = |bound: &AttributeValue, accepted: &[Ordering]| {
@@ -131,7 +131,7 @@ pub enum Condition {
     Is(Path, Comparison),
     /// All of these; true if empty.
     All(Vec<Condition>),
-    /// One of these at least; false if empty.
+    /// At least one of these; false if empty.
     Any(Vec<Condition>),
     /// Not this.
     Not(Box<Condition>),
@@ -153,7 +153,7 @@ impl Condition {
         matches!(self, Condition::Any(parts) if parts.is_empty())
     }
 
-    /// The same condition without parts that say nothing: only the whole can still be "always" or "never".
+    /// The same condition without redundant parts: only the whole can still be "always" or "never".
     #[must_use]
     pub fn simplified(self) -> Condition {
         match self {
@@ -204,7 +204,7 @@ impl Condition {
         }
     }
 
-    /// Do all the attributes that it looks at pass this test?
+    /// Do all its attributes pass this test?
     pub fn only_uses(&self, allowed: &dyn Fn(&str) -> bool) -> bool {
         let mut all = true;
         self.each(&mut |path, _| all &= allowed(&path.root));

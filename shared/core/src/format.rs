@@ -1,5 +1,5 @@
-//! The versions of stored forms. A reader knows one version of each form and refuses every other: it would misread it, and what it
-//! writes over it would be lost.
+//! The versions of stored forms. A reader knows one version of each form and refuses all others: it would misread them,
+//! and overwriting them would lose data.
 
 use crate::value::{AttributeValue, Item};
 
@@ -9,31 +9,31 @@ pub const VERSION_NAME: &str = "v";
 /// A stored form, and the version of it that this Keyfold reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredFormat {
-    /// What is stored.
+    /// The name of the stored form.
     pub name: &'static str,
     /// Its version.
     pub version: u32,
 }
 
-/// Something stored in a version that this Keyfold does not know.
+/// A stored form in an unknown version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} has format version {found}, and this Keyfold reads version {known} only")]
 pub struct UnknownFormat {
-    /// What was read.
+    /// The name of the stored form.
     pub what: String,
     /// Its version; `none` without one.
     pub found: String,
-    /// The version that is known.
+    /// The known version.
     pub known: u32,
 }
 
 impl UnknownFormat {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         "unknown-format"
     }
 
-    /// What the reader can do about it.
+    /// A suggestion.
     pub fn hint(&self) -> &'static str {
         "another version of Keyfold wrote it: use that version everywhere, or finish its work with that version and start again with this one"
     }

@@ -1,12 +1,13 @@
-//! The one JSON codec: items and values in DynamoDB's notation (`{"S": "a"}`) and in plain JSON, read and written.
+//! The JSON codec: items and values in DynamoDB's notation (`{"S": "a"}`) and in plain JSON, read and written.
 //!
-//! - Numbers are exact: a number is its digits as text, and never a float.
-//! - An object with the same member twice is refused, because one of its values would be lost. Skipped objects are not checked for that.
-//! - Levels and values are bounded by [`Bounds`]. The caller bounds the length of the text.
-//! - A [`JsonError`] has its position, and shows nothing of the text.
+//! - Numbers are exact: a number is its digits as text, never a float.
+//! - An object with a repeated member is refused, because one of its values would be lost. Skipped objects are not
+//!   checked.
+//! - [`Bounds`] limits levels and values. The caller limits the length of the text.
+//! - A [`JsonError`] has a position, and shows none of the text.
 //!
-//! [`Reader`] walks a text once and builds nothing by itself; DynamoDB's answers are read with it. [`Json`] is a whole text as a tree.
-//! `serde_json`, whose numbers have 64 bits, reads and writes what holds no values of items.
+//! [`Reader`] reads a text in one pass and builds no tree; DynamoDB's responses are read with it. [`Json`] is a whole
+//! text as a tree. `serde_json`, whose numbers have 64 bits, handles JSON without item values.
 
 mod error;
 mod item;

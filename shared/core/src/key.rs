@@ -1,14 +1,14 @@
-//! Key templates: how several attributes become one key, and how a key is read back and selected.
+//! Key templates: fold several attributes into one key, read a key back, and select ranges of keys.
 //!
-//! A [`Template`] is read once ([`Template::parse`]); then it folds items into keys ([`Template::fold`]), reads keys back
-//! ([`Template::unfold`]), and tells which keys items can have that pass some tests ([`Template::select`]).
-//! `docs/key-format.md` has the format, exactly. Its laws:
+//! A [`Template`] is parsed once ([`Template::parse`]). It folds items into keys ([`Template::fold`]), reads keys back
+//! ([`Template::unfold`]), and computes the ranges of keys that items passing some tests can have
+//! ([`Template::select`]). `docs/key-format.md` specifies the format. Its laws:
 //!
 //! - *injective*: two different tuples never fold into one key;
 //! - *prefix-safe*: the first parts select exactly their members;
 //! - *ordered*: where a part has an ordered encoding, byte order is value order;
-//! - *readable*: ordinary values look as a plain join has them;
-//! - *bounded*: never empty, never longer than DynamoDB takes.
+//! - *readable*: ordinary values look as in a plain join;
+//! - *bounded*: never empty, never longer than DynamoDB allows.
 
 mod bounds;
 mod codec;

@@ -5,7 +5,7 @@
 //!
 //! Each module uses only the ones before it.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | [`value`] | items, attribute values, DynamoDB's numbers, and how DynamoDB compares them |
 //! | [`json`] | JSON with exact numbers: items and values in DynamoDB's notation and plain |

@@ -1,11 +1,11 @@
-//! What `keyfold check` has to say of a manifest beyond what a program needs of it: rules that are newer than manifests in use,
-//! and what the planner finds. It needs both, so it stands above both.
+//! The additional findings of `keyfold check`: rules that are newer than manifests in use, and the planner's findings.
+//! It needs the manifest and the planner, so it is above both.
 
 use crate::manifest::Parsed;
 use crate::query::advise::advise;
 use crate::query::limits::PAGE_ITEMS_MAX;
 
-/// Adds to a parsed manifest's diagnostics: errors that a program goes on with, and questions that nothing serves.
+/// Adds errors that do not stop a program, and questions that no index answers, to a parsed manifest's diagnostics.
 pub fn review(parsed: &mut Parsed, text: &str) {
     let Some(model) = parsed.model.clone() else { return };
     parsed.hold_to_rules(text, PAGE_ITEMS_MAX);

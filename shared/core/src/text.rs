@@ -1,4 +1,4 @@
-//! "Did you mean ...?": the name that a mistyped one most likely stands for.
+//! "Did you mean ...?": the most similar name to a mistyped one.
 
 /// Names are short. A long text is no slip of the finger.
 const LENGTH_MAX: usize = 64;
@@ -19,7 +19,7 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// How many letters may differ: one in three, and half of a word that goes on, as `sorted` does.
+/// How many letters may differ: a third, or half of a longer word with the same start, as in `sorted`.
 fn slips(name: &str, candidate: &str) -> usize {
     let letters = candidate.chars().count();
     if name.starts_with(candidate) { letters / 2 } else { (letters / 3).clamp(1, 3) }

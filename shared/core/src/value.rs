@@ -1,7 +1,7 @@
-//! The words that every module shares: items, attribute values, and DynamoDB's numbers.
+//! The types that every module shares: items, attribute values, and DynamoDB's numbers.
 //!
-//! Values are those of `serde_dynamo`: neutral types with conversions to the SDK and to stream events, so that neither is known
-//! here. Items convert to and from its items.
+//! Values are those of `serde_dynamo`: neutral types with conversions to the SDK and to stream events, so that this
+//! crate depends on neither.
 
 mod hidden;
 mod injective;

@@ -4,9 +4,9 @@ use std::ops::Deref;
 
 use crate::value::NumberError;
 
-/// Why and where a text cannot be read. Nothing of the text is shown: it can be secret.
+/// Why and where a text cannot be read. It shows none of the text, which can be secret.
 ///
-/// It is one pointer wide: a page of items is thousands of results, and all of them are moved.
+/// It is one pointer wide: a page of items is thousands of results that are all moved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} (line {}, column {})", .0.reason, .0.line, .0.column)]
 pub struct JsonError(pub(super) Box<JsonErrorDetails>);
@@ -33,7 +33,7 @@ pub struct JsonErrorDetails {
 /// A mistake in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonReason {
-    /// It ends too early, has too much, or is something else.
+    /// A missing or unexpected character.
     #[error("this is not JSON")]
     Syntax,
     /// It is a value of another kind.
@@ -42,7 +42,7 @@ pub enum JsonReason {
     /// It is not `{"S": "a"}` or the like.
     #[error("this is not a value in DynamoDB's notation")]
     NotTyped,
-    /// One of the two values would be lost.
+    /// A repeated member: one of its values would be lost.
     #[error("an object has the same member twice")]
     Duplicate,
     /// [`Bounds::levels`](super::Bounds::levels)

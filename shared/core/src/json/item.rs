@@ -23,7 +23,8 @@ pub fn read_item(text: &str) -> Result<Item, JsonError> {
 }
 
 impl Reader<'_> {
-    /// A list of items. Items of one page are alike, so each gets room for as many attributes as its predecessor had, and a few.
+    /// A list of items. Items of one page are alike, so each reserves a little more than the attributes of its
+    /// predecessor.
     pub fn items(&mut self) -> Result<Vec<Item>, JsonError> {
         let (mut all, mut attributes) = (Vec::new(), ATTRIBUTES_GUESSED);
         self.list(|reader| {
@@ -77,7 +78,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    /// An object of what `value` reads.
+    /// An object whose members `value` reads.
     pub(super) fn map_of<T>(
         &mut self,
         value: impl Fn(&mut Self) -> Result<T, JsonError>,

@@ -1,4 +1,4 @@
-//! The codec's laws, for any text. `serde_json` is the judge of what is JSON.
+//! The codec's laws, for any text, with `serde_json` as the reference.
 
 use serde_json::value::RawValue;
 
@@ -10,11 +10,11 @@ use super::tree::Json;
 use super::write;
 use crate::value::Item;
 
-/// Which readers take the text: as a tree, as an item in DynamoDB's notation, as a plain value.
+/// Which readers accept the text: as a tree, as an item in DynamoDB's notation, as a plain value.
 ///
 /// # Panics
-/// If a reader takes what is not JSON, refuses other JSON than its bounds say, reads something else than `serde_json`, or does not
-/// read what is written of it as the same.
+/// If a reader accepts invalid JSON, refuses valid JSON within its bounds, reads something else than `serde_json`, or
+/// cannot read back its own output.
 pub fn check_laws(text: &str) -> [bool; 3] {
     [tree(text), item(text), plain(text)]
 }

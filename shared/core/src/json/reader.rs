@@ -1,4 +1,4 @@
-//! A reader that walks a text once and builds nothing by itself.
+//! A reader that walks a text in one pass and builds no tree.
 
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ impl<'t> Reader<'t> {
         JsonError(Box::new(JsonErrorDetails { reason, line: bounded(line), column: bounded(column) }))
     }
 
-    /// The next byte that is no space, without moving behind it.
+    /// Skips spaces and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         loop {
@@ -83,7 +83,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Moves behind this byte, which must come next.
+    /// Consumes this byte, which must come next.
     pub(super) fn eat(&mut self, wanted: u8, reason: JsonReason) -> Result<(), JsonError> {
         if self.peek() == Some(wanted) {
             self.at += 1;
@@ -176,7 +176,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A list of what `element` reads.
+    /// A list whose elements `element` reads.
     pub fn list_of<T>(
         &mut self,
         element: impl Fn(&mut Reader<'t>) -> Result<T, JsonError>,
@@ -189,7 +189,7 @@ impl<'t> Reader<'t> {
         Ok(all)
     }
 
-    /// A string. It is a copy only if something in it is escaped.
+    /// A string, copied only if it contains escapes.
     pub fn string(&mut self) -> Result<Cow<'t, str>, JsonError> {
         self.eat(b'"', JsonReason::Not(JsonKind::Text))?;
         let text: &'t str = self.text;
@@ -231,7 +231,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Behind a backslash: the character that is meant.
+    /// The character after a backslash.
     fn escape(&mut self) -> Option<char> {
         let meant = match *self.text.as_bytes().get(self.at)? {
             b'"' => '"',
@@ -341,7 +341,7 @@ fn number_length(bytes: &[u8]) -> Option<usize> {
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let sign = usize::from(bytes.first() == Some(&b'-'));
     let whole = digits(sign);
-    // No zero stands before other digits.
+    // No leading zeros.
     if whole == 0 || (bytes[sign] == b'0' && whole > 1) {
         return None;
     }

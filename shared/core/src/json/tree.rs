@@ -51,7 +51,7 @@ impl Json {
         *self == Json::Null
     }
 
-    /// What kind of value it is.
+    /// The kind of value.
     pub fn kind(&self) -> JsonKind {
         match self {
             Json::Null => JsonKind::Null,
@@ -151,7 +151,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Json, D::Error> {
         let text = Box::<RawValue>::deserialize(from)?;
-        // The position is one within the value; serde says where the value is.
+        // The position is within the value; serde reports the value's position.
         Json::parse(text.get()).map_err(|error| D::Error::custom(error.reason))
     }
 }

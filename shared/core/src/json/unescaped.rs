@@ -1,4 +1,4 @@
-//! How far a text goes on as it is: to the first byte that JSON escapes, which also ends a string.
+//! The length of a text's unescaped start: up to the first byte that JSON escapes, or the end of the string.
 
 /// The bytes before the first quotation mark, backslash or control character; all bytes if there is no such byte.
 pub(super) fn unescaped(bytes: &[u8]) -> usize {
@@ -26,7 +26,8 @@ const WORD: usize = size_of::<u64>();
 const ONES: u64 = u64::from_le_bytes([1; WORD]);
 const HIGH: u64 = u64::from_le_bytes([0x80; WORD]);
 
-/// The high bit of each special byte. A borrow can set bits above the first one, never below it: only that one says something.
+/// The high bit of each special byte. A borrow can set bits above the lowest one, never below, so only the lowest
+/// counts.
 fn marks(word: u64) -> u64 {
     let less_than = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
     let equal_to = |byte: u8| less_than(word ^ (ONES * u64::from(byte)), 1);

@@ -1,4 +1,4 @@
-//! A range of values as a range of texts, where the texts have an order that can be used.
+//! Ranges of values as ranges of texts, for codecs that keep an order.
 
 use std::ops::Bound;
 
@@ -10,16 +10,16 @@ use super::{ordered, time};
 use crate::attribute::{AttributeKind, Precision};
 use crate::value::{AttributeValue, Number};
 
-/// What a test leaves of the texts that one part can have (with everything that may follow).
+/// The texts that pass a test of one part, whatever follows the part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Narrowed {
-    /// Nothing can be said.
+    /// No restriction.
     Open,
     /// No value passes.
     Nothing,
-    /// Texts that begin so; `exact`: all of those pass.
+    /// Texts with this prefix. `exact`: every such text passes.
     Prefix { text: String, exact: bool },
-    /// Texts between two ends; all of those pass.
+    /// Texts between two ends. Every such text passes.
     Between { low: End, high: End },
 }
 
@@ -28,12 +28,12 @@ pub(super) enum Narrowed {
 pub(super) enum End {
     None,
     Included(String),
-    /// Not the text itself.
+    /// Excludes the text itself.
     Excluded(String),
 }
 
 impl End {
-    /// A lower end that leaves out the empty text, given the first of all texts.
+    /// A lower end that excludes the empty text, given the first possible text.
     pub(super) fn present(self, least: &str) -> End {
         match self {
             End::Included(text) if !text.is_empty() => End::Included(text),
@@ -87,7 +87,7 @@ impl Field {
                 Ok(()) => Narrowed::Prefix { text, exact: true },
                 Err(_) => Narrowed::Nothing,
             },
-            // A longer one would look into what follows.
+            // A longer prefix would reach into the text that follows this part.
             (Codec::Timestamp(precision), AttributeValue::S(prefix))
                 if prefix.len() <= precision.length() =>
             {
@@ -105,7 +105,7 @@ impl Field {
                 self.free_prefix(prefix, true)
             }
             (Codec::Text, AttributeValue::B(bytes)) if self.kind == AttributeKind::Binary => {
-                // Bytes may end in the middle of a character: up to there they are text.
+                // Bytes may end in the middle of a character; the part before it is text.
                 let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
                 self.free_prefix(valid, valid.len() == bytes.len())
             }
@@ -131,7 +131,7 @@ impl Field {
         }
     }
 
-    /// Free text: in order if nothing follows; otherwise what both ends begin with.
+    /// Free text: ordered if nothing follows it, otherwise the common prefix of both ends.
     fn texts(&self, low: &Bound<&AttributeValue>, high: &Bound<&AttributeValue>) -> Narrowed {
         let text = |bound: &Bound<&AttributeValue>| {
             bound.as_ref().map(|value| match value {
@@ -183,7 +183,7 @@ impl Field {
         Narrowed::Between { low: end(low), high: end(high) }
     }
 
-    /// Every value above this one: above all that may follow it.
+    /// The lower end above this value and all texts that can follow it.
     fn beyond(&self, text: &str) -> End {
         if self.follow.is_last() {
             return End::Included(format!("{text} "));
@@ -194,7 +194,7 @@ impl Field {
         }
     }
 
-    /// Every value up to this one, whatever follows it.
+    /// The upper end that includes this value with any text that can follow it.
     fn up_to(&self, text: String) -> End {
         if self.follow.is_last() {
             return End::Included(text);
@@ -205,7 +205,7 @@ impl Field {
         }
     }
 
-    /// Every value below this one. Texts of one codec differ before they end, so the last character can step back.
+    /// The upper end below this value. Texts of one codec differ before they end, so the last character can step back.
     fn below(&self, text: String) -> End {
         let follow = &self.follow;
         if !follow.is_last() && (!follow.end || follow.above().is_none()) {
@@ -218,7 +218,7 @@ impl Field {
         lower.pop();
         lower.push(before);
         if lower == "n" {
-            // Below zero are all negative numbers.
+            // All negative numbers are below zero.
             lower.push('~');
         }
         self.up_to(lower)
@@ -271,8 +271,8 @@ impl Field {
         }
     }
 
-    /// Timestamps and dates: a whole one by its canonical form, a part of one (`2017-03`) as text. `read` gives the text of
-    /// a bound in the key and, for a whole one, whether something was cut off.
+    /// Timestamps and dates: a complete one in its canonical form, a prefix (`2017-03`) as text. `read` returns the
+    /// text of a bound in the key and, if the bound is complete, whether digits were cut off.
     fn times(
         &self,
         low: &Bound<&AttributeValue>,
@@ -283,7 +283,7 @@ impl Field {
             Bound::Included(AttributeValue::S(text)) | Bound::Excluded(AttributeValue::S(text)) => {
                 match read(text) {
                     (text, None) => End::Included(text),
-                    // What was cut off lies above the whole.
+                    // A cut bound lies above the canonical form.
                     (whole, Some(cut)) if cut || matches!(low, Bound::Excluded(_)) => self.beyond(&whole),
                     (whole, Some(_)) => End::Included(whole),
                 }
@@ -307,8 +307,8 @@ impl Field {
 /// The length of a date.
 const DATE_LENGTH: usize = 10;
 
-/// A text as a bound among timestamps in lower case. `T` and `Z` have fixed places there; a letter that lies before, at or
-/// after them must lie so in lower case too.
+/// A text as a bound among timestamps in lower case. `T` and `Z` have fixed places; a letter below, equal to or above
+/// them must keep that order in lower case.
 fn in_lower_order(text: &str, precision: Precision) -> String {
     let moved = |letter: char, upper: char| match letter.cmp(&upper) {
         std::cmp::Ordering::Less => letter,
@@ -323,8 +323,7 @@ fn in_lower_order(text: &str, precision: Precision) -> String {
     text.char_indices().map(letter).collect()
 }
 
-/// The canonical form of a timestamp, and whether something was cut off. Where a canonical form is only the beginning
-/// of a text, the rest of it is cut off.
+/// The canonical form of a timestamp, and whether digits were cut off. Text after a canonical form counts as cut off.
 fn stamp(text: &str, precision: Precision) -> Option<(String, bool)> {
     let Some(stamp) = time::read(text, precision) else {
         let head = text.get(..precision.length()).filter(|head| time::is_canonical(head, precision))?;
@@ -340,7 +339,7 @@ fn date(text: &str) -> Option<(String, bool)> {
     time::read_date(head).map(|_| (head.to_owned(), head.len() < text.len()))
 }
 
-/// The first whole number, zero or more, that a lower bound admits; `None` if it is larger than any key's.
+/// The first integer from zero on within a lower bound; `None` if it is larger than any key's.
 fn first_integer(low: &Bound<&AttributeValue>) -> Option<u128> {
     match low {
         Bound::Included(AttributeValue::N(text)) => {
@@ -355,7 +354,7 @@ fn first_integer(low: &Bound<&AttributeValue>) -> Option<u128> {
     }
 }
 
-/// The last whole number that an upper bound admits; `None` if that is below zero.
+/// The last integer from zero on within an upper bound; `None` if that is negative.
 fn last_integer(high: &Bound<&AttributeValue>, largest: u128) -> Option<u128> {
     let (text, included) = match high {
         Bound::Included(AttributeValue::N(text)) => (text, true),
@@ -372,7 +371,7 @@ fn last_integer(high: &Bound<&AttributeValue>, largest: u128) -> Option<u128> {
     }
 }
 
-/// A number cut to a whole one (a negative one to zero), and whether nothing was cut; `None` if it is beyond 20 digits.
+/// A number truncated to an integer (a negative one to zero), and whether it is exact; `None` beyond 20 digits.
 fn floor(text: &str) -> Option<(u128, bool)> {
     let number: Number = text.parse().ok()?;
     if number.is_negative() || number.is_zero() {

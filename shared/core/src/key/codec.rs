@@ -1,8 +1,8 @@
-//! How values are written into keys, and which key it is.
+//! How values are written into keys, and the roles of keys.
 
 use crate::attribute::Precision;
 
-/// Which key a template makes: it decides how long it may be.
+/// The role of a key: it limits the key's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRole {
     /// At most 2048 bytes.
@@ -28,25 +28,25 @@ impl KeyRole {
 pub enum KeyMode {
     /// The separator is escaped; every value can be folded.
     Escaped,
-    /// Values are written as they are, and one that contains the separator is refused: for tables joined by hand.
+    /// Values are written unchanged, and a value that contains the separator is refused: for tables joined by hand.
     Verbatim,
 }
 
 /// How an attribute's value is written into a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Codec {
-    /// Free text: a string, a binary that is text, or a number in plain digits (which does not order it).
+    /// Free text: a string, a binary that is text, or a number in plain digits (not in numeric order).
     Text,
     /// A whole number, zero-padded to a width.
     Integer {
-        /// How many digits.
+        /// The number of digits.
         width: u32,
     },
     /// Any DynamoDB number, in its order.
     Number,
     /// A timestamp in UTC.
     Timestamp(Precision),
-    /// A timestamp in UTC, with `t` and `z` in lower case: its letters stand at fixed places, so the order stays.
+    /// A timestamp in UTC with `t` and `z` in lower case. Their places are fixed, so the order is kept.
     LowerTimestamp(Precision),
     /// A date.
     Date,
@@ -54,11 +54,11 @@ pub enum Codec {
     Lower,
     /// Text in upper case.
     Upper,
-    /// A code for each value, by the map of this name.
+    /// A code for each value, by the map with this name.
     Map(String),
-    /// The number of a shard, out of so many.
+    /// A shard number, out of this number of shards.
     Shard(u32),
-    /// A whole number's remainder, in plain digits: the shards of tables that others write.
+    /// An integer's remainder in plain digits: shards of tables written by other programs.
     Modulo(u32),
     /// Bytes as hexadecimal digits.
     Hex,
@@ -67,7 +67,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// How many shards there are, if the codec keeps nothing but a shard's number.
+    /// The number of shards, if the codec keeps only a shard number.
     pub fn shards(&self) -> Option<u32> {
         match self {
             Codec::Shard(shards) | Codec::Modulo(shards) => Some(*shards),

@@ -1,4 +1,4 @@
-//! A template as text, for the digest of a retrofit's mapping: what decides the bytes of a key, and nothing else.
+//! The properties of a template that decide the bytes of its keys, for the digest of a retrofit's mapping.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,8 @@ use super::template::{Element, Template};
 use crate::value::canonical;
 
 impl Template {
-    /// What decides the bytes of a key: the literals, and how each attribute is written. How the template is spelled, the
-    /// order of listed values and the names of maps do not matter. A key's role matters only for the longest key, which
-    /// refuses items and changes no byte.
+    /// The literals, and how each attribute is written. The spelling of the template, the order of listed values and
+    /// the names of maps do not count. Neither does the key's role: it only limits the length.
     pub(crate) fn canonical(&self) -> Value {
         let mode = match self.mode {
             KeyMode::Escaped => "escaped",
@@ -43,7 +42,7 @@ impl Field {
         json!([self.attribute, self.kind.name(), codec])
     }
 
-    /// The listed values with their texts, sorted: the manifest's order does not matter.
+    /// The listed values with their texts, sorted, because the manifest's order does not matter.
     fn listed(&self) -> Vec<Value> {
         let entries = self.finite.iter().flat_map(|finite| &finite.entries);
         let mut listed: Vec<_> = entries.map(|(value, text)| json!([canonical(value), text])).collect();

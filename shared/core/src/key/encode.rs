@@ -1,4 +1,4 @@
-//! How one value is written.
+//! Writes one value into a key.
 
 use super::codec::{Codec, KeyMode};
 use super::error::FoldProblem;
@@ -80,7 +80,7 @@ impl Field {
         }
     }
 
-    /// Appends free text so that what follows it cannot be taken for a part of it.
+    /// Appends free text, escaped or refused where the text after it could be misread as a part of it.
     pub(super) fn write_text(&self, text: &str, out: &mut String) -> Result<(), FoldProblem> {
         if self.follow.is_last() {
             out.push_str(text);
@@ -96,7 +96,7 @@ impl Field {
         Ok(())
     }
 
-    /// The separator that a reader would find too early.
+    /// A separator within the text that would end the part too early.
     pub(super) fn separator_in(&self, text: &str) -> Option<&str> {
         let early = |separator: &&String| {
             let separator = separator.as_str();
@@ -134,7 +134,7 @@ impl Field {
         Ok(())
     }
 
-    /// The shard of a value: by its canonical text.
+    /// The shard of a value, from its canonical text.
     fn shard(&self, value: &AttributeValue, shards: u32) -> Result<u32, FoldProblem> {
         if type_letter(value) != self.kind.type_letter() {
             return Err(self.wrong_type(value));
@@ -171,7 +171,7 @@ fn write_integer(text: &str, width: u32, out: &mut String) -> Result<(), FoldPro
     }
 }
 
-/// Appends a whole number's remainder.
+/// Appends an integer's remainder.
 fn write_modulo(text: &str, shards: u32, out: &mut String) -> Result<(), FoldProblem> {
     let value = number(text)?;
     if value.is_negative() || value.exponent() < 0 {

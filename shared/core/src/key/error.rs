@@ -1,4 +1,4 @@
-//! What can be wrong with a template, an item's parts, or a key. None of it holds an item's contents.
+//! Errors in templates, in an item's key parts, and in keys. None contains an item's contents.
 
 use std::ops::Range;
 
@@ -6,18 +6,17 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct TemplateError {
-    /// Where, in bytes of the template's text.
+    /// The position, in bytes of the template's text.
     pub span: Range<usize>,
-    /// What.
     pub problem: TemplateProblem,
 }
 
-/// A mistake at a place of a template.
+/// A template error at a position.
 pub(super) fn problem(span: Range<usize>, problem: TemplateProblem) -> TemplateError {
     TemplateError { span, problem }
 }
 
-/// What is wrong with a template.
+/// A problem in a template's text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum TemplateProblem {
@@ -76,7 +75,7 @@ pub enum TemplateProblem {
 }
 
 impl TemplateError {
-    /// What to do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<String> {
         use TemplateProblem as P;
         Some(match &self.problem {
@@ -121,13 +120,12 @@ impl TemplateError {
 pub struct FoldError {
     /// The template.
     pub template: String,
-    /// The attribute, if it is about one.
+    /// The attribute, if the problem concerns one.
     pub attribute: Option<String>,
-    /// What.
     pub problem: FoldProblem,
 }
 
-/// Why a value cannot be part of a key, or a key cannot be one.
+/// Why a value cannot be part of a key, or why the key is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum FoldProblem {
@@ -163,13 +161,12 @@ pub enum FoldProblem {
     TooLong { bytes: usize, bytes_max: usize },
 }
 
-/// Why a text is not a key of this template.
+/// A text that is not a key of this template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a key of this template: at byte {at} {problem}")]
 pub struct UnfoldError {
-    /// Where, in bytes of the text.
+    /// The position, in bytes of the text.
     pub at: usize,
-    /// What.
     pub problem: UnfoldProblem,
 }
 

@@ -1,4 +1,4 @@
-//! One attribute of a template, with what may follow it.
+//! One attribute of a template, and what may follow it.
 
 use super::codec::{Codec, KeyMode};
 use super::finite::Finite;
@@ -11,7 +11,7 @@ pub(super) struct Field {
     pub(super) attribute: String,
     pub(super) kind: AttributeKind,
     pub(super) codec: Codec,
-    /// The values and their texts, where they are few and listed.
+    /// The values and their texts, if the attribute has a finite list of values.
     pub(super) finite: Option<Finite>,
     pub(super) follow: Follow,
     pub(super) mode: KeyMode,

@@ -1,4 +1,4 @@
-//! The texts of an attribute that has few, listed values: an enumeration, true and false, or the codes of a map.
+//! The texts of an attribute with a finite list of values: an enumeration, a boolean, or the codes of a map.
 
 use super::follow::Follow;
 use crate::value::{AttributeValue, compare, equal};
@@ -7,7 +7,7 @@ use crate::value::{AttributeValue, compare, equal};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Finite {
     pub(super) entries: Vec<(AttributeValue, String)>,
-    /// Can the texts stand as they are, because what follows cannot be taken for a part of one?
+    /// Can the texts stay unescaped, because nothing that follows can be misread as a part of one?
     pub(super) plain: bool,
     /// Is the order of the texts, with all that can follow, the order of the values?
     pub(super) ordered: bool,
@@ -36,7 +36,7 @@ impl Finite {
         self.pairs().all(|(a, b)| !b.1.starts_with(a.1.as_str()))
     }
 
-    /// Can a reader tell the texts apart as they stand, whatever comes next?
+    /// Can a reader separate the unescaped texts from anything that follows?
     pub(super) fn is_readable_before(&self, follow: &Follow) -> bool {
         if follow.adjacent {
             return self.is_prefix_free();
@@ -49,7 +49,7 @@ impl Finite {
         })
     }
 
-    /// Is the order of the texts that of the values, where this follows?
+    /// Is the order of the texts the order of the values, with this following?
     pub(super) fn keeps_order(&self, follow: &Follow) -> bool {
         if !self.plain {
             return false;
@@ -61,7 +61,7 @@ impl Finite {
             .chain((follow.end || follow.separators.is_empty()).then_some(""))
             .collect();
         self.pairs().all(|(a, b)| {
-            // Where something can come at once, only texts that are no beginning of another keep their order.
+            // If an attribute follows directly, a text that is a prefix of another loses its order.
             if follow.adjacent && (a.1.starts_with(b.1.as_str()) || b.1.starts_with(a.1.as_str())) {
                 return false;
             }

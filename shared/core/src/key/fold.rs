@@ -1,4 +1,4 @@
-//! Folding: an item's attributes, written one after the other.
+//! Folding: writes an item's attributes into one key.
 
 use super::codec::Codec;
 use super::error::{FoldError, FoldProblem};
@@ -6,20 +6,20 @@ use super::field::Field;
 use super::template::{Element, Template};
 use crate::value::{AttributeValue, Item};
 
-/// The most attributes of one template.
+/// Maximum number of attributes in one template.
 pub(super) const FIELDS_MAX: usize = 32;
 
 /// The values that an item has for the fields of a template.
 struct FieldValues<'i> {
     values: [Option<&'i AttributeValue>; FIELDS_MAX],
-    /// How many optional tails are written.
+    /// The number of optional tails that are written.
     depth: usize,
-    /// About how long the key will be.
+    /// The estimated length of the key.
     bytes: usize,
 }
 
 impl Template {
-    /// The key of an item; `None` if the item lacks a part, and so is not in the index.
+    /// The key of an item; `None` if the item lacks a part and so is not in the index.
     pub fn fold(&self, item: &Item) -> Result<Option<String>, FoldError> {
         let Some(found) = self.find(item)? else { return Ok(None) };
         let mut key = String::with_capacity(found.bytes);
@@ -57,7 +57,8 @@ impl Template {
         Ok(Some(found))
     }
 
-    /// An optional tail lacks an attribute: nothing in it may be there.
+    /// Ends the key before an optional tail that lacks an attribute. An item with other attributes of that tail is
+    /// refused.
     fn leave_out(&self, found: &mut FieldValues<'_>, number: usize, level: usize) -> Result<(), FoldError> {
         for (before, (field, other)) in self.fields().take(number).enumerate() {
             if other == level && found.values[before].is_some() {
@@ -80,7 +81,7 @@ impl Template {
                     let Some(value) = values.next().copied().flatten() else { break };
                     let start = key.len();
                     field.write(value, key).map_err(|problem| self.error(Some(field), problem))?;
-                    // A tail that begins with an attribute and adds nothing looks like no tail.
+                    // An attribute at the start of a tail that adds no text would look like an absent tail.
                     if level > level_before && key.len() == start {
                         return Err(self.error(Some(field), FoldProblem::EmptyOptional));
                     }
@@ -101,7 +102,7 @@ impl Template {
 }
 
 impl Field {
-    /// About how long a value's text is: exactly, where nothing is escaped.
+    /// The estimated length of a value's text; exact if nothing is escaped.
     fn bytes(&self, value: &AttributeValue) -> usize {
         match (&self.codec, value) {
             (Codec::Integer { width }, _) => *width as usize,

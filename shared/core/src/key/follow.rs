@@ -1,18 +1,18 @@
-//! What can come after a part of a key: it decides where a reader sees the part end.
+//! The text that can follow a part of a key. It decides where a reader sees the part end.
 
-/// What can come after a part.
+/// The text that can follow a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Follow {
     /// Literals that can come next.
     pub(super) separators: Vec<String>,
     /// Can the key end here?
     pub(super) end: bool,
-    /// Does another attribute come at once?
+    /// Does another attribute follow directly?
     pub(super) adjacent: bool,
 }
 
 impl Follow {
-    /// Can nothing but the end come next?
+    /// Is this the last part of every key?
     pub(super) fn is_last(&self) -> bool {
         self.separators.is_empty() && !self.adjacent
     }
@@ -36,7 +36,7 @@ pub(super) fn next_char(letter: char) -> Option<char> {
     (u32::from(letter) + 1..=u32::from(char::MAX)).find_map(char::from_u32)
 }
 
-/// The first text after all that begin with this one; `None` if there is none.
+/// The first text above all texts with this prefix; `None` if no text is above them.
 pub(crate) fn after_all(prefix: &str) -> Option<String> {
     let kept = prefix.trim_end_matches(char::MAX);
     let last = kept.chars().next_back()?;

@@ -1,8 +1,8 @@
-//! Can two templates make one key?
+//! Can two templates produce the same key?
 //!
-//! A template is taken for a pattern: characters that are fixed, classes of which one character stands at a place, and
-//! classes of which any number stands there. Two patterns are walked side by side. A pattern matches at least the keys of
-//! its template and may match more, so "no" is certain and "yes" is not.
+//! Each template becomes a pattern of fixed characters, classes of one character, and classes that repeat. Two patterns
+//! are compared step by step. A pattern matches at least the keys of its template and may match more, so "no" is
+//! certain and "yes" is not.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use super::template::{Element, Template};
 use crate::attribute::AttributeKind;
 use crate::value::AttributeValue;
 
-/// The most patterns of one template: one for each combination of its listed values. Beyond that, listed values are taken
-/// for any text.
+/// Maximum number of patterns for one template: one for each combination of its listed values. Above it, listed values
+/// are treated as free text.
 const PATTERNS_MAX: usize = 64;
 
 /// The values that an attribute is known to have.
 type KnownValues<'v> = dyn Fn(&str) -> Option<&'v [AttributeValue]> + 'v;
 
-/// The characters that can stand at a place.
+/// The characters allowed at one position.
 #[derive(Debug, Clone, PartialEq)]
 enum CharClass {
     Is(char),
@@ -31,7 +31,7 @@ enum CharClass {
 #[derive(Debug, Clone)]
 struct PatternStep {
     class: CharClass,
-    /// Can any number of such characters stand here, or none?
+    /// Does the class repeat, zero or more times?
     repeats: bool,
 }
 
@@ -62,8 +62,8 @@ impl CharClass {
 }
 
 impl Template {
-    /// Can a key of this template be one of the other? `known` and `other_known`: the values that attributes have in the
-    /// items of the one and of the other.
+    /// Can a key of this template equal one of the other? `known` and `other_known`: the values that attributes have in
+    /// the items of each template.
     pub(crate) fn can_equal<'v>(
         &self,
         known: &KnownValues<'v>,
@@ -97,7 +97,7 @@ impl Template {
 }
 
 impl Field {
-    /// What can stand for the field: one pattern, or one for each listed value.
+    /// The patterns of a field: one, or one for each listed value.
     fn choices(&self, known: &KnownValues<'_>, most: usize) -> Vec<Vec<PatternStep>> {
         let listed: Option<Vec<AttributeValue>> = match (known(&self.attribute), &self.finite) {
             (Some(values), _) => Some(values.to_vec()),
@@ -131,13 +131,13 @@ impl Field {
             Codec::Shard(_) | Codec::Modulo(_) => many(CharClass::OneOf(DIGITS)),
             Codec::Hex => many(CharClass::OneOf(HEX_DIGITS)),
             Codec::Text if self.kind == AttributeKind::Number => many(CharClass::OneOf(PLAIN_NUMBER)),
-            // Listed values may stand as they are, separators and all.
+            // Listed values may be unescaped, separators included.
             _ if self.finite.is_some() => many(CharClass::NoneOf(Vec::new())),
             _ => many(CharClass::NoneOf(self.excluded())),
         }
     }
 
-    /// The characters that the text of a value cannot have, because they begin what follows it.
+    /// The characters that a value's text cannot contain, because they begin the text after it.
     fn excluded(&self) -> Vec<char> {
         let is_kept_out =
             |separator: &&String| self.mode == KeyMode::Escaped || separator.chars().count() == 1;
@@ -146,12 +146,12 @@ impl Field {
     }
 }
 
-/// A text as it stands.
+/// A literal text.
 fn fixed(text: &str) -> Vec<PatternStep> {
     text.chars().map(|letter| PatternStep { class: CharClass::Is(letter), repeats: false }).collect()
 }
 
-/// A text in which each `0` stands for any digit, and one more after it.
+/// A text in which each `0` matches any digit, followed by `end`.
 fn shaped(text: &str, end: &str) -> Vec<PatternStep> {
     let class = |letter| if letter == '0' { CharClass::OneOf(DIGITS) } else { CharClass::Is(letter) };
     text.chars()

@@ -1,4 +1,4 @@
-//! Reading a template's text: first the pieces, then what each means, then how they stand together.
+//! Parses a template's text: split it into pieces, resolve each piece, then lay the pieces out.
 
 mod lay_out;
 mod pieces;

@@ -1,7 +1,7 @@
-//! Selecting: which keys items can have that pass some tests.
+//! Selection: the ranges of keys that items passing some tests can have.
 //!
-//! The parts are walked from the left. As long as each part's text is known, prefixes grow; the first part that is only
-//! narrowed, or open, ends the walk. A part with few values (an enumeration, a shard) can be taken value by value.
+//! The parts are visited from the left. While each part's text is known, prefixes grow; the first part that is only
+//! narrowed, or open, ends the walk. A part with few values (an enumeration, a shard) can be expanded into all of them.
 
 mod range;
 
@@ -59,7 +59,7 @@ impl Template {
     }
 }
 
-/// How much longer than its template a key is thought to be, so that it need not grow.
+/// Bytes reserved for values above the template's length, so that a key seldom reallocates.
 const VALUES_BYTES: usize = 24;
 
 struct Walk<'t, 's, 'n> {
@@ -75,7 +75,7 @@ struct Walk<'t, 's, 'n> {
     served: SmallVec<[Served<'t>; 4]>,
 }
 
-/// Does the walk go on?
+/// Does the walk continue?
 #[derive(PartialEq)]
 enum Step {
     On,
@@ -116,7 +116,7 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
         self.prefixes = longer;
     }
 
-    /// Appends the text of one value. `false`: no key has it.
+    /// Appends the text of one value. `false`: no key contains it.
     fn append_value(&mut self, at: usize, field: &Field, value: &AttributeValue) -> bool {
         let begins_tail = self.begins_tail(at);
         let mut nowhere = String::new();
@@ -195,7 +195,7 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
         }
     }
 
-    /// Both with and without the tail, and nothing beside them.
+    /// Continues with and without the tail.
     fn either(&mut self, at: usize) -> Step {
         let Element::Literal { text, .. } = &self.template.elements[at] else { return self.open() };
         self.ranges = self
@@ -244,7 +244,7 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
             self.serve(&field.attribute, false);
             return Step::On;
         }
-        // A shard that ends the key is as good as known: the key is one of few.
+        // A shard at the end of a key leaves a small, known set of keys.
         let ends_key = self.template.elements.len() == at + 1
             && self.prefixes.len() * shards.count() <= self.fan_out_max;
         if ends_key && self.keeps_stem && self.has_one_stem(shards) {
@@ -259,7 +259,7 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
         self.expand(at, &texts)
     }
 
-    /// Is there one key so far, which is still one with each of these shards?
+    /// Is there exactly one key so far, which stays valid with each of these shards?
     fn has_one_stem(&self, shards: Shards) -> bool {
         let bytes_max = self.template.role.bytes_max() - shards.bytes_max();
         matches!(self.prefixes.as_slice(), [stem] if (1..=bytes_max).contains(&stem.len()))
@@ -317,7 +317,7 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
             Narrowed::Open => self.open(),
             Narrowed::Nothing => self.nothing(attribute),
             Narrowed::Prefix { text, exact } => {
-                // Nothing at the beginning of a tail is what items without the tail have too.
+                // An empty prefix at the start of a tail also matches items without the tail.
                 if text.is_empty() && (!exact || self.begins_tail(at)) {
                     return self.open();
                 }
@@ -357,7 +357,7 @@ impl<'t, 's, 'n> Walk<'t, 's, 'n> {
 
     fn finish(mut self) -> Selection<'t> {
         let bytes_max = self.template.role.bytes_max();
-        // Nearly always there is nothing to shorten, to sort or to drop. Shards come in the order of their numbers.
+        // Usually nothing must be cut, sorted or dropped: shards come in numeric order.
         let are_keys = self.ranges.iter().all(|range| match range {
             KeyRange::Exact(key) => (1..=bytes_max).contains(&key.len()),
             KeyRange::BeginsWith(prefix) => prefix.len() <= bytes_max,

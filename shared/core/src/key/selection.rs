@@ -1,4 +1,4 @@
-//! What is asked of attributes, and the ranges of keys that can answer it.
+//! Tests of attributes, and the ranges of keys that can pass them.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -8,12 +8,13 @@ use smallvec::SmallVec;
 use crate::condition::begins_with;
 use crate::value::{AttributeValue, compare, equal};
 
-/// What a request says of one attribute, as far as a key can use it. The values of [`Tests`] are borrowed from the request.
+/// A request's test of one attribute, in a form that keys can use. The values of [`Tests`] are borrowed from the
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Test<V = AttributeValue> {
     /// It is this value.
     Equal(V),
-    /// It lies between these, as DynamoDB compares.
+    /// A range, compared as DynamoDB does.
     Range {
         /// The lower end.
         low: Bound<V>,
@@ -22,7 +23,7 @@ pub enum Test<V = AttributeValue> {
     },
     /// It begins with this text (or these bytes).
     BeginsWith(V),
-    /// The item does not have it.
+    /// The item lacks the attribute.
     Absent,
 }
 
@@ -38,7 +39,7 @@ impl Test {
     }
 }
 
-/// What a request says of attributes: at most one test for each. They are few, so a list finds one faster than a tree.
+/// A request's tests, at most one for each attribute. With so few, a list is faster than a tree.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tests<'n>(SmallVec<[(&'n str, Test<&'n AttributeValue>); 4]>);
 
@@ -48,7 +49,7 @@ impl<'n> Tests<'n> {
         self.0.iter().find(|(name, _)| *name == attribute).map(|(_, test)| *test)
     }
 
-    /// Sets the test of an attribute. One that it has already is replaced.
+    /// Sets the test of an attribute, replacing an earlier one.
     pub fn set(&mut self, attribute: &'n str, test: Test<&'n AttributeValue>) {
         match self.0.iter_mut().find(|(name, _)| *name == attribute) {
             Some((_, known)) => *known = test,
@@ -70,14 +71,14 @@ impl<'n> FromIterator<(&'n str, Test<&'n AttributeValue>)> for Tests<'n> {
     }
 }
 
-/// A condition on one string key, in a form that DynamoDB's key conditions can say.
+/// A condition on one string key that DynamoDB's key conditions can express.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyRange {
     /// Every key.
     All,
     /// This key.
     Exact(String),
-    /// Keys that begin so.
+    /// Keys with this prefix.
     BeginsWith(String),
     /// Both ends included, as DynamoDB's BETWEEN.
     Between(String, String),
@@ -92,7 +93,7 @@ pub enum KeyRange {
 }
 
 impl KeyRange {
-    /// Does a key lie in the range?
+    /// Is this key in the range?
     pub fn contains(&self, key: &str) -> bool {
         match self {
             KeyRange::All => true,

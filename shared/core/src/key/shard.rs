@@ -4,7 +4,7 @@
 
 use super::codec::Codec;
 
-/// The shard of a text, out of so many.
+/// The shard of a text, out of `shards`.
 pub(super) fn shard_of(text: &[u8], shards: u32) -> u32 {
     let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -13,22 +13,22 @@ pub(super) fn shard_of(text: &[u8], shards: u32) -> u32 {
     u32::try_from(shard).unwrap_or(0)
 }
 
-/// FNV-1a's low bits follow the last byte closely; mixed, every bit depends on all of the text.
+/// The low bits of FNV-1a depend mostly on the last byte. After mixing, every bit depends on the whole text.
 fn mix(mut hash: u64) -> u64 {
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ (hash >> 33)
 }
 
-/// How many digits a shard's number has.
+/// The number of digits in a shard number.
 pub(super) fn digits(shards: u32) -> u32 {
     (shards - 1).checked_ilog10().map_or(1, |log| log + 1)
 }
 
-/// The most digits that a shard's number can have.
+/// Maximum digits of a shard number.
 const DIGITS_MAX: usize = 10;
 
-/// A shard's number, with zeros before it. It lies in no memory of its own: a planner asks for many of them often.
+/// A zero-padded shard number, without an allocation: a plan can read many shards.
 pub(super) struct Padded {
     digits: [u8; DIGITS_MAX],
     width: usize,
@@ -56,7 +56,7 @@ impl AsRef<str> for Padded {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shards {
     count: u32,
-    /// Do all numbers have the same number of digits?
+    /// Are all numbers padded to the same width?
     padded: bool,
 }
 
@@ -70,18 +70,18 @@ impl Shards {
         self.count as usize
     }
 
-    /// The most bytes that a shard's number takes.
+    /// Maximum bytes of a shard number.
     pub(super) fn bytes_max(self) -> usize {
         digits(self.count) as usize
     }
 
-    /// The texts of the shards, by their numbers.
+    /// The texts of the shards, in numeric order.
     pub(super) fn texts(self) -> impl Iterator<Item = Padded> {
         let width = self.padded.then(|| digits(self.count));
         (0..self.count).map(move |shard| Padded::of(shard, width.unwrap_or_else(|| digits(shard + 1))))
     }
 
-    /// The keys that are this text with a shard behind it, ascending.
+    /// The keys made of this text and each shard, ascending.
     pub(crate) fn keys(self, stem: &str) -> Vec<String> {
         let mut keys: Vec<String> = self.texts().map(|text| [stem, text.as_ref()].concat()).collect();
         keys.sort_unstable();

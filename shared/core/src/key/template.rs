@@ -1,4 +1,4 @@
-//! A template, once it is parsed: its parts, and what follows from them without any item.
+//! A parsed template, and the properties that follow from it without an item.
 
 use super::codec::{Codec, KeyMode, KeyRole};
 use super::field::Field;
@@ -37,7 +37,7 @@ pub struct Template {
 /// One part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Text that every key has here.
+    /// Fixed text.
     Literal(String),
     /// An attribute's value.
     Attribute {
@@ -50,7 +50,7 @@ pub enum Part {
     },
 }
 
-/// What a template is made of, with everything precomputed. `level` counts the optional tails around it.
+/// An element of a template, with everything precomputed. `level`: the number of optional tails around it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Element {
     Literal { text: String, level: usize },
@@ -71,12 +71,12 @@ impl Template {
         &self.text
     }
 
-    /// Which key it makes.
+    /// The role of its keys.
     pub fn role(&self) -> KeyRole {
         self.role
     }
 
-    /// What happens to separators in values.
+    /// How separators in values are handled.
     pub fn mode(&self) -> KeyMode {
         self.mode
     }
@@ -86,10 +86,10 @@ impl Template {
         &self.parts
     }
 
-    /// The attribute's name, if the template is nothing but `{attribute}`.
+    /// The attribute's name, if the template is only `{attribute}`.
     pub fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {
-            // Whatever its type makes of it, the attribute by itself is meant.
+            // Whatever codec follows from its type, the template means the attribute itself.
             [
                 Part::Attribute {
                     name,
@@ -101,7 +101,7 @@ impl Template {
         }
     }
 
-    /// The attributes that the key is made of, each once, in the order of their first appearance.
+    /// The attributes in the key, without duplicates, in the order of their first appearance.
     pub fn attributes(&self) -> impl Iterator<Item = &str> {
         self.firsts.iter().filter_map(|at| match &self.elements[*at] {
             Element::Field { field, .. } => Some(field.attribute.as_str()),
@@ -117,7 +117,7 @@ impl Template {
         }
     }
 
-    /// The first attribute of every key, if it can have any text: untested, it leaves the whole key open.
+    /// The first attribute of every key, if it is free text: without a test of it, the whole key is open.
     pub(crate) fn first_open(&self) -> Option<&str> {
         let field = self.elements.iter().find_map(|element| match element {
             Element::Field { field, level } => Some((field, *level)),
@@ -133,7 +133,7 @@ impl Template {
         self.fields().any(|(field, _)| field.attribute == attribute && !field.is_lossy())
     }
 
-    /// Can two different items have one key? A key that keeps no letter case, or only a shard, allows it.
+    /// Can two different items have the same key? Only if the key drops letter case, or keeps only a shard.
     pub fn is_lossy(&self) -> bool {
         self.fields().any(|(field, _)| !self.keeps(&field.attribute))
     }
@@ -147,8 +147,8 @@ impl Template {
 }
 
 impl Template {
-    /// The attributes by whose values the keys ascend, outermost first, among items in which the `fixed` attributes
-    /// have one value each. Fixed attributes are left out.
+    /// The attributes that order the keys, most significant first, among items with one value for each `fixed`
+    /// attribute. Fixed attributes are left out.
     pub fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Vec<&str> {
         let mut ascending = Vec::new();
         for element in &self.elements {

@@ -1,4 +1,4 @@
-//! Timestamps and dates in their one canonical form: UTC, a fixed number of places, `Z` at the end.
+//! Timestamps and dates in canonical form: UTC, a fixed number of decimal places, `Z` at the end.
 
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime};
@@ -7,7 +7,7 @@ use super::error::FoldProblem;
 use crate::attribute::Precision;
 
 impl Precision {
-    /// How many places seconds have.
+    /// The number of decimal places of the seconds.
     pub(super) fn places(self) -> u32 {
         match self {
             Precision::Seconds => 0,
@@ -30,11 +30,11 @@ impl Precision {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     utc: DateTime,
-    /// Was something cut off?
+    /// Were digits cut off?
     pub(super) cut: bool,
 }
 
-/// Appends the canonical form of a timestamp, or says why there is none.
+/// Appends the canonical form of a timestamp, or returns why it has none.
 pub(super) fn write(text: &str, precision: Precision, out: &mut String) -> Result<(), FoldProblem> {
     if is_canonical(text, precision) {
         out.push_str(text);
@@ -62,7 +62,7 @@ pub(super) fn write_stamp(stamp: &Stamp, precision: Precision, out: &mut String)
     out.push('Z');
 }
 
-/// Reads a timestamp with date, hours, minutes and seconds; without an offset it is taken as UTC.
+/// Reads a timestamp with date, hours, minutes and seconds. Without an offset it is UTC.
 pub(super) fn read(text: &str, precision: Precision) -> Option<Stamp> {
     let (head, rest) = text.split_at_checked(19)?;
     let date = read_date(head.get(..10)?)?;
@@ -82,12 +82,12 @@ pub(super) fn read(text: &str, precision: Precision) -> Option<Stamp> {
     (0..=9999).contains(&utc.year()).then_some(Stamp { utc, cut })
 }
 
-/// The instant of a timestamp, whatever its offset and number of places.
+/// The instant of a timestamp with any offset and number of decimal places.
 pub(crate) fn instant(text: &str) -> Option<DateTime> {
     read(text, Precision::Nanoseconds).map(|stamp| stamp.utc)
 }
 
-/// Is this a timestamp, whatever its offset and number of places?
+/// Is this a timestamp, with any offset and number of decimal places?
 pub(crate) fn is_timestamp(text: &str) -> bool {
     instant(text).is_some()
 }
@@ -97,9 +97,8 @@ pub(crate) fn is_date(text: &str) -> bool {
     read_date(text).is_some()
 }
 
-/// Can this text be a timestamp or a date, or the beginning of one? It begins with the digits of a year, and as far as it
-/// gives month, day and time, they must exist: `2015-02-31` is no date. `read` is more exact; this is for bounds, which are
-/// often shorter or longer than a value.
+/// Can this text be a timestamp, a date, or a prefix of one? It begins with a year, and its month, day and time must
+/// exist: `2015-02-31` is no date. Less strict than `read`: bounds are often shorter or longer than a value.
 pub(crate) fn is_possible(text: &str) -> bool {
     let bytes = text.as_bytes();
     if !bytes.iter().take(4).all(u8::is_ascii_digit) {
@@ -113,7 +112,7 @@ pub(crate) fn is_possible(text: &str) -> bool {
         number(at).is_none_or(|value| range.contains(&value))
     };
     let is_date = match text.get(..10) {
-        // What follows a year may be anything: `2015~` is above every time of that year.
+        // Any text may follow a year: `2015~` is above every time of that year.
         Some(head) => {
             let shaped = head.bytes().enumerate().all(|(at, byte)| match at {
                 4 | 7 => byte == b'-',
@@ -126,7 +125,7 @@ pub(crate) fn is_possible(text: &str) -> bool {
     is_date && is_within(11, 0..=23) && is_within(14, 0..=59) && is_within(17, 0..=59)
 }
 
-/// A date as `2017-03-01`, and nothing else.
+/// A date in the form `2017-03-01`.
 pub(super) fn read_date(text: &str) -> Option<Date> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return None };
     let year = i16::from(two(y1, y2)?) * 100 + i16::from(two(y3, y4)?);
@@ -138,7 +137,7 @@ fn two(tens: u8, ones: u8) -> Option<i8> {
     i8::try_from(digit(tens)? * 10 + digit(ones)?).ok()
 }
 
-/// A fraction as nanoseconds, cut to so many places.
+/// A fraction as nanoseconds, cut to `places` digits, and whether digits were cut off.
 fn nanoseconds(fraction: &str, places: u32) -> Option<(i32, bool)> {
     let places = places as usize;
     let kept = &fraction[..fraction.len().min(places)];
@@ -150,7 +149,7 @@ fn nanoseconds(fraction: &str, places: u32) -> Option<(i32, bool)> {
     Some((value, cut))
 }
 
-/// `Z`, nothing (UTC as well), or `+02:00`.
+/// `Z`, no zone (UTC as well), or `+02:00`.
 fn offset(zone: &str) -> Option<SignedDuration> {
     match *zone.as_bytes() {
         [] | [b'Z' | b'z'] => Some(SignedDuration::ZERO),
@@ -164,7 +163,7 @@ fn offset(zone: &str) -> Option<SignedDuration> {
     }
 }
 
-/// A quick look at what most items hold already.
+/// Is the text canonical? A fast check, because most items hold canonical timestamps.
 pub(super) fn is_canonical(text: &str, precision: Precision) -> bool {
     text.len() == precision.length()
         && text.ends_with('Z')

@@ -1,4 +1,4 @@
-//! Unfolding: a key, read back into its parts. What is read must be what folding would have written.
+//! Unfolding: reads a key back into its parts, and accepts only keys that folding would have written.
 
 use super::codec::{Codec, KeyMode};
 use super::error::{UnfoldError, UnfoldProblem};
@@ -9,21 +9,21 @@ use super::{ordered, time};
 use crate::attribute::AttributeKind;
 use crate::value::{AttributeValue, Number};
 
-/// What one part of a key says of an attribute.
+/// An attribute's value as far as the key holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unfolded {
     /// The attribute's value, exactly.
     Value(AttributeValue),
-    /// What the key keeps of it: a case-mapped text.
+    /// A case-mapped text.
     Lossy(String),
-    /// The number of its shard.
+    /// A shard number.
     Shard(u32),
-    /// The item lacks it.
+    /// The item lacks the attribute.
     Absent,
 }
 
 impl Template {
-    /// Reads a key back into its parts: attribute name and what the key says of it, in the template's order.
+    /// Reads a key back into attribute names and values, in the template's order.
     pub fn unfold(&self, key: &str) -> Result<Vec<(&str, Unfolded)>, UnfoldError> {
         if key.is_empty() || key.len() > self.role.bytes_max() {
             return Err(UnfoldError { at: 0, problem: UnfoldProblem::Length });
@@ -66,7 +66,7 @@ impl Template {
 }
 
 impl Field {
-    /// Reads a value from the beginning of a text: what it says, and how many bytes it took.
+    /// Reads a value at the start of a text, and its length in bytes.
     fn read(&self, text: &str) -> Option<(Unfolded, usize)> {
         if let Some(finite) = &self.finite {
             if finite.plain {
@@ -123,7 +123,7 @@ impl Field {
                     text.bytes().take(digits(*shards) as usize).take_while(u8::is_ascii_digit).count();
                 let number = &text[..length];
                 let shard: u32 = number.parse().ok()?;
-                // Plain digits: no zeros before the number.
+                // Plain digits without leading zeros.
                 (shard < *shards && shard.to_string() == number).then_some((Unfolded::Shard(shard), length))
             }
             Codec::Lower | Codec::Upper => self.read_mapped(text),
@@ -157,7 +157,7 @@ impl Field {
         (again == raw).then_some((Unfolded::Lossy(raw), length))
     }
 
-    /// Free text up to the separator, and how many bytes it took.
+    /// Free text up to the separator, and its length in bytes.
     fn read_text(&self, text: &str) -> Option<(String, usize)> {
         if self.follow.is_last() {
             return Some((text.to_owned(), text.len()));
@@ -182,7 +182,7 @@ impl Field {
         (again == raw).then_some((value, raw.len()))
     }
 
-    /// Where the separator begins. What stands in an escape is no separator, even if that is a digit.
+    /// The position of the separator. Separators within an escape do not count, not even digits.
     fn end_of_escaped(&self, text: &str) -> Option<usize> {
         let mut escaped_to = 0;
         text.char_indices()

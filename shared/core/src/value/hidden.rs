@@ -1,23 +1,22 @@
-//! What an error carries but never shows by itself.
+//! Error contents that are never shown by accident.
 
 use std::fmt;
 
-/// Something that can hold an item's contents: `{:?}` does not show it, so a log that prints an error cannot leak it.
+/// A value that may hold an item's contents: `{:?}` does not show it, so a logged error cannot leak it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hidden<T>(T);
 
 impl<T> Hidden<T> {
-    /// Hides something.
     pub fn new(hidden: T) -> Hidden<T> {
         Hidden(hidden)
     }
 
-    /// What is hidden.
+    /// The hidden value.
     pub fn reveal(&self) -> &T {
         &self.0
     }
 
-    /// What is hidden, to keep.
+    /// Takes the hidden value.
     pub fn into_revealed(self) -> T {
         self.0
     }

@@ -1,6 +1,7 @@
-//! Attributes as bytes, so that no two contents have the same bytes: for digests and for ids made of a content.
+//! Attributes as bytes, with different bytes for different contents: for digests and for ids derived from contents.
 //!
-//! Names are sorted, numbers have one text, sets have no order. The form never changes: digests that are stored were made of it.
+//! Names are sorted, numbers have one text, sets have no order. The form never changes, because stored digests depend
+//! on it.
 
 use serde_dynamo::AttributeValue;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::number::Number;
 use super::same::type_letter;
 
-/// The bytes of attributes, whatever order they come in.
+/// The bytes of attributes, in any order.
 pub fn injective<'a, N: AsRef<str> + Ord + 'a>(
     attributes: impl IntoIterator<Item = (&'a N, &'a AttributeValue)>,
 ) -> Vec<u8> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_dynamo::AttributeValue;
 use smol_str::SmolStr;
 
-/// The name of an attribute of an item. Most are so short that they need no memory of their own.
+/// The name of an attribute. Most are short enough to be stored inline.
 pub type Name = SmolStr;
 
 /// The attributes of an item, in the order of their names.
@@ -56,7 +56,7 @@ impl<N: AsRef<str> + ?Sized> Index<&N> for Item {
     }
 }
 
-/// A list of up to so many names is looked through: most names differ in length already.
+/// Maximum length of a list that is scanned by name: most names already differ in length.
 const LOOKED_THROUGH_MAX: usize = 16;
 
 impl Item {
@@ -79,14 +79,14 @@ impl Item {
         self.0.remove(name.as_ref())
     }
 
-    /// Sets an attribute, and returns what it was before.
+    /// Sets an attribute, and returns its former value.
     pub fn insert(&mut self, name: impl Into<Name>, value: AttributeValue) -> Option<AttributeValue> {
         self.0.insert(name.into(), value)
     }
 }
 
 impl Item {
-    /// An item of attributes in any order; `None` if a name comes twice.
+    /// An item of attributes in any order; `None` if a name is repeated.
     pub(crate) fn of_distinct(mut attributes: Vec<(Name, AttributeValue)>) -> Option<Item> {
         attributes.sort_by(|(a, _), (b, _)| a.cmp(b));
         let distinct = attributes.windows(2).all(|pair| pair[0].0 != pair[1].0);
@@ -94,7 +94,7 @@ impl Item {
     }
 }
 
-/// In any order. Of a name that comes twice the last value counts, as in every map.
+/// Attributes in any order. The last value of a repeated name counts, as in every map.
 impl From<Vec<(Name, AttributeValue)>> for Item {
     fn from(mut attributes: Vec<(Name, AttributeValue)>) -> Item {
         attributes.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -109,7 +109,7 @@ impl From<Vec<(Name, AttributeValue)>> for Item {
     }
 }
 
-/// A map, also where it is empty: the list's own form is a list then.
+/// Always a map: the list's own form would write an empty one as a list.
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_map(self.0.iter())
@@ -195,7 +195,7 @@ impl From<Item> for serde_dynamo::Item {
 mod tests {
     use super::*;
 
-    /// Out of order, and `b` comes twice.
+    /// Out of order, with `b` twice.
     const PAIRS: [(&str, &str); 4] = [("b", "1"), ("c", "2"), ("a", "3"), ("b", "4")];
 
     fn pairs() -> impl Iterator<Item = (Name, AttributeValue)> {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((twice.len(), &twice["a"]), (1, &AttributeValue::Bool(true)));
     }
 
-    /// Few attributes are looked through, many are halved.
+    /// Short items are scanned; long items use binary search.
     #[test]
     fn a_long_list_that_came_in_another_order_is_found_in_too() {
         let names = || (0..LOOKED_THROUGH_MAX * 3).rev().map(|number| Name::from(format!("name{number}")));

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The most significant digits that DynamoDB keeps.
+/// Maximum significant digits in DynamoDB.
 pub(crate) const DIGITS_MAX: u32 = 38;
 /// The power of ten of the first digit of the smallest magnitude, 1E-130.
 pub(crate) const MAGNITUDE_MIN: i32 = -130;
@@ -59,7 +59,7 @@ impl Number {
         self.coefficient == 0
     }
 
-    /// The digits as one integer without trailing zeros (0 for zero), at most 38 of them.
+    /// The digits as one integer without trailing zeros (0 for zero).
     pub fn coefficient(&self) -> u128 {
         self.coefficient
     }
@@ -69,7 +69,7 @@ impl Number {
         self.exponent
     }
 
-    /// How many significant digits there are (0 for zero).
+    /// The number of significant digits (0 for zero).
     pub fn digits(&self) -> u32 {
         if self.coefficient == 0 { 0 } else { self.coefficient.ilog10() + 1 }
     }
@@ -79,7 +79,7 @@ impl Number {
         if self.coefficient == 0 { 0 } else { self.exponent + self.digits().cast_signed() - 1 }
     }
 
-    /// The number as a `u64`, if it is a whole one that fits.
+    /// The number as a `u64`, if it is an integer that fits.
     pub fn to_u64(&self) -> Option<u64> {
         if self.is_zero() {
             return Some(0);
@@ -111,7 +111,7 @@ impl Number {
         Ok(number)
     }
 
-    /// The digits, shifted left to the full 38 places: what orders two numbers of one magnitude.
+    /// The digits, shifted left to 38 places: orders two numbers of one magnitude.
     fn mantissa(&self) -> u128 {
         if self.coefficient == 0 { 0 } else { self.coefficient * 10u128.pow(DIGITS_MAX - self.digits()) }
     }
@@ -131,7 +131,7 @@ impl FromStr for Number {
             None => (unsigned, 0),
         };
         let (mut coefficient, mut shift, mut significant) = (0u128, 0i32, 0u32);
-        // Zeros wait until a digit other than zero follows them: trailing ones are never significant.
+        // Zeros count only once a digit other than zero follows: trailing zeros are never significant.
         let mut waiting = 0u32;
         let (mut any, mut after_point) = (false, false);
         for &byte in digits {
@@ -163,7 +163,7 @@ impl FromStr for Number {
     }
 }
 
-/// An exponent far outside DynamoDB's range is as good as the largest: both are refused, unless the number is zero.
+/// The exponent, saturated: an exponent outside DynamoDB's range is refused anyway, unless the number is zero.
 fn parse_exponent(text: &[u8]) -> Result<i32, NumberError> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -206,7 +206,7 @@ impl PartialOrd for Number {
     }
 }
 
-/// Plain decimal digits where that is short, `12E+40` where it is not: one text for one number.
+/// Plain decimal digits if they are short, otherwise `12E+40`: one text for each number.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.negative {

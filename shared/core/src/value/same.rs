@@ -1,6 +1,6 @@
-//! Equal as DynamoDB sees it: numbers by value, sets in any order, everything else as written.
+//! Equality as in DynamoDB: numbers by value, sets in any order, everything else as written.
 //!
-//! DynamoDB normalises what it stores, so a write of `1.0` over `1` changes nothing, and an index pays nothing for it.
+//! DynamoDB normalises stored values, so writing `1.0` over `1` changes nothing and costs an index nothing.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use serde_dynamo::AttributeValue;
 
 use super::number::Number;
 
-/// Are these the same value, once stored? As DynamoDB's `=` has it.
+/// Are these values equal in DynamoDB?
 pub fn equal(a: &AttributeValue, b: &AttributeValue) -> bool {
     match (a, b) {
         (AttributeValue::N(a), AttributeValue::N(b)) => a == b || number(a) == number(b),
@@ -26,7 +26,7 @@ pub fn equal(a: &AttributeValue, b: &AttributeValue) -> bool {
     }
 }
 
-/// Does the same element, as DynamoDB sees it, stand in this set twice?
+/// Does this set contain an element twice, as DynamoDB compares?
 pub(crate) fn has_duplicates(set: &AttributeValue) -> bool {
     match set {
         AttributeValue::Ss(texts) => repeats(texts, String::as_str),
@@ -36,7 +36,7 @@ pub(crate) fn has_duplicates(set: &AttributeValue) -> bool {
     }
 }
 
-/// What a number's text stands for: its value, or the text itself if it is no number.
+/// A number's value, or the text itself if it is not a number.
 fn number(text: &str) -> Result<Number, &str> {
     text.parse().map_err(|_| text)
 }

@@ -1,4 +1,4 @@
-//! How the pieces stand together: optional tails at the end, separators between free texts, nothing twice.
+//! The layout of the pieces: optional tails at the end, separators between free texts, no attribute repeated.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::key::template::Element;
 
 type Placed = (Element, Range<usize>);
 
-/// Puts the pieces in their places, and finds out what can follow each attribute.
+/// Places the pieces, and determines what can follow each attribute.
 pub(super) fn lay_out(
     pieces: Vec<(Resolved, Range<usize>)>,
     role: KeyRole,
@@ -93,7 +93,7 @@ fn check_counts(placed: &[Placed], role: KeyRole, end: usize, errors: &mut Vec<T
     }
 }
 
-/// What follows each attribute, and whether a reader can tell where it ends.
+/// Determines what follows each attribute, and whether a reader can find its end.
 fn check_neighbours(placed: &mut [Placed], errors: &mut Vec<TemplateError>) {
     for at in 0..placed.len() {
         let follow = follow(placed, at);
@@ -122,7 +122,7 @@ fn follow(placed: &[Placed], at: usize) -> Follow {
     }
 }
 
-/// Decides whether listed values stand as they are, and whether a verbatim key can hold them.
+/// Decides whether listed values stay unescaped, and whether a verbatim key can hold them.
 fn settle(field: &mut Field, span: &Range<usize>, errors: &mut Vec<TemplateError>) {
     let follow = field.follow.clone();
     if let Some(finite) = &mut field.finite {
@@ -150,7 +150,7 @@ fn settle(field: &mut Field, span: &Range<usize>, errors: &mut Vec<TemplateError
     }
 }
 
-/// An attribute may stand in a key once, and once more as its shard.
+/// An attribute may appear once in a key, and once more as its shard.
 fn check_repeats(placed: &[Placed], errors: &mut Vec<TemplateError>) {
     let mut seen: Vec<(&str, bool)> = Vec::new();
     for (element, span) in placed {

@@ -1,21 +1,21 @@
-//! The pieces of a template's text: literals, what stands in braces, and where optional tails begin and end.
+//! The pieces of a template's text: literals, the contents of braces, and the ends of optional tails.
 
 use std::ops::Range;
 
 use crate::key::error::{TemplateError, TemplateProblem, problem};
 
-/// One piece, and where it stands.
+/// One piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Literal(String),
-    /// What stands between the braces.
+    /// The text between the braces.
     Braces(String),
     Open,
     Close,
 }
 
-/// Splits a template's text. Doubled braces and brackets are text; but as many brackets at the very end as tails are
-/// open close those tails, so that `{a}[#{b}[/{c}]]` means what it looks like.
+/// Splits a template's text. Doubled braces and brackets are literal text. At the very end, brackets close the open
+/// tails first, so that `{a}[#{b}[/{c}]]` has two tails.
 pub(super) fn split(text: &str, errors: &mut Vec<TemplateError>) -> Vec<(Piece, Range<usize>)> {
     let mut pieces: Vec<(Piece, Range<usize>)> = Vec::new();
     let mut rest = text.char_indices().peekable();

@@ -1,4 +1,4 @@
-//! What each piece means: which attribute, written how.
+//! Resolves each piece to an attribute and its codec.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,11 +20,11 @@ pub(super) enum Resolved {
     Field(Box<Field>),
     Open,
     Close,
-    /// Something wrong that has been reported: it stands for an attribute.
+    /// An attribute with an error that has been reported.
     Broken,
 }
 
-/// Finds out what each piece means.
+/// Resolves all pieces.
 pub(super) fn resolve(
     pieces: Vec<(Piece, Range<usize>)>,
     attributes: &BTreeMap<String, Attribute>,
@@ -103,7 +103,7 @@ fn find<'a, 't>(
 
 type Meaning = (Codec, Option<Finite>);
 
-/// What an attribute without a codec is, by its type.
+/// The meaning of an attribute without a codec, by its type.
 fn plain(attribute: &Attribute) -> Result<Meaning, TemplateProblem> {
     if let Some(values) = &attribute.values {
         let entries = values.iter().map(|value| (canonical(value), value_text(value))).collect();
@@ -145,7 +145,7 @@ fn canonical_number(text: &str) -> String {
     text.parse::<Number>().map_or_else(|_| text.to_owned(), |number| number.to_string())
 }
 
-/// What a codec makes of an attribute.
+/// The meaning of an attribute with a codec.
 fn named(attribute: &Attribute, text: &str) -> Result<Meaning, TemplateProblem> {
     let codec = codec(attribute, text)?;
     let fits = match &codec {
@@ -197,7 +197,7 @@ fn codec(attribute: &Attribute, text: &str) -> Result<Codec, TemplateProblem> {
     match text {
         ":number" => Ok(Codec::Number),
         "|lower" => Ok(match attribute.kind {
-            // Digits have no case, and the letters of a timestamp stand at fixed places: the order stays.
+            // Digits have no case, and the letters of a timestamp have fixed places, so the order is kept.
             AttributeKind::Timestamp(precision) => Codec::LowerTimestamp(precision),
             AttributeKind::Date => Codec::Date,
             _ => Codec::Lower,

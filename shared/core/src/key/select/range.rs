@@ -5,9 +5,9 @@ use crate::key::follow::after_all;
 use crate::key::selection::KeyRange;
 use crate::key::template::Template;
 
-/// A range behind a prefix.
+/// A range of keys after a prefix.
 pub(super) struct Limits {
-    /// `None`: no key lies in it.
+    /// `None`: the range is empty.
     pub(super) range: Option<KeyRange>,
     pub(super) exactness: Exactness,
 }
@@ -22,8 +22,8 @@ pub(super) enum Exactness {
 }
 
 impl Limits {
-    /// The keys behind a prefix, between two ends. DynamoDB knows no range with two ends of which one is excluded, so
-    /// an excluded end is taken in; that makes no difference where it is no key.
+    /// The keys after a prefix, between two ends. DynamoDB has no range with two ends of which one is excluded, so an
+    /// excluded end is included. The result stays exact if that end is not a key.
     pub(super) fn new(template: &Template, prefix: &str, low: &End, high: &End) -> Limits {
         let is_key = |text: &str| template.unfold(text).is_ok();
         let place = |end: &End| match end {
@@ -55,14 +55,14 @@ impl Limits {
         }
     }
 
-    /// All keys behind a prefix from one end on.
+    /// All keys after a prefix, from one end on.
     fn upwards(prefix: &str, low: String, low_excluded: bool, is_key: &dyn Fn(&str) -> bool) -> Limits {
         let own = if low_excluded { Exactness::NotOfThisPart } else { Exactness::Exact };
         let (range, exactness) = match after_all(prefix) {
             _ if low.is_empty() => (KeyRange::All, Exactness::Exact),
             _ if low == prefix => (KeyRange::BeginsWith(low), own),
             Some(after) => {
-                // What comes first after all keys with the prefix may itself be a key.
+                // The first text after all keys with the prefix may itself be a key.
                 let exactness = if is_key(&after) { Exactness::NotOfAny } else { own };
                 (KeyRange::Between(low, after), exactness)
             }
@@ -108,7 +108,7 @@ fn not_above(text: String, bytes_max: usize, cut: &mut bool) -> String {
     }
 }
 
-/// An upper bound, cut to length so that no key is lost; `None` if there is none.
+/// An upper bound, shortened without losing a key; `None` if there is none.
 fn not_below(text: String, bytes_max: usize, cut: &mut bool) -> Option<String> {
     match shorter(&text, bytes_max, cut) {
         None => Some(text),
@@ -116,7 +116,7 @@ fn not_below(text: String, bytes_max: usize, cut: &mut bool) -> Option<String> {
     }
 }
 
-/// What is kept of an overlong text, with room for the longest character.
+/// The kept part of an overlong text, with room for the longest character.
 fn shorter<'t>(text: &'t str, bytes_max: usize, cut: &mut bool) -> Option<&'t str> {
     if text.len() <= bytes_max {
         return None;

@@ -1,18 +1,17 @@
-//! A row of small numbers from which a random case is built, step by step.
+//! A sequence of small numbers that drives the generation of a random case.
 //!
-//! Where templates, items and tests depend on each other, this is quicker than strategies inside of strategies, and it
-//! shrinks as well: a smaller number is a simpler choice, and a row that has run out gives zeros.
+//! Where templates, items and tests depend on each other, this is quicker than nested strategies and shrinks as well: a
+//! smaller number is a simpler choice, and an exhausted sequence yields zeros.
 
 use proptest::prelude::*;
 
-/// The row.
 #[derive(Debug, Clone)]
 pub(super) struct Choices {
     row: Vec<u8>,
     at: usize,
 }
 
-/// A random row, long enough for a template, some items and tests.
+/// A random sequence, long enough for a template, some items and tests.
 pub(super) fn choices() -> impl Strategy<Value = Choices> {
     proptest::collection::vec(any::<u8>(), 256).prop_map(|row| Choices { row, at: 0 })
 }
@@ -30,7 +29,7 @@ impl Choices {
         of[self.pick(of.len())]
     }
 
-    /// True once in so many times.
+    /// True once in `once_in` calls, on average.
     pub(super) fn rarely(&mut self, once_in: usize) -> bool {
         self.pick(once_in) == once_in - 1
     }

@@ -10,7 +10,7 @@ fn every_example_of_the_key_format_is_as_it_says() {
     let mut in_table = false;
     for line in DOCUMENT.lines() {
         in_table = line.starts_with("| template | item | key |") || (in_table && line.starts_with('|'));
-        // A pipe inside of a cell is escaped, as Markdown has it.
+        // A pipe within a cell is escaped, as in Markdown.
         let line = line.replace("\\|", "\u{1}");
         let cells: Vec<String> =
             line.trim_matches('|').split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect();

@@ -1,4 +1,4 @@
-//! The figures that the codec was made for.
+//! The examples that the codec was designed for.
 
 use super::*;
 use crate::key::{KeyRange, Test, Tests};
@@ -60,7 +60,7 @@ fn ordinary_values_look_as_the_join_does() {
         key("{state}_{day}", &[("state", "IN_PROGRESS"), ("day", "2014-10-08")]),
         "IN_PROGRESS_2014-10-08"
     );
-    // Where one value begins another, and the separator comes right after it, a reader could not tell them apart.
+    // If one value is a prefix of another and the separator follows it, a reader could not tell them apart.
     assert_eq!(
         key("{phase}_{day}", &[("phase", "IN_PROGRESS"), ("day", "2014-10-08")]),
         "IN%5FPROGRESS_2014-10-08"

@@ -10,7 +10,7 @@ use super::*;
 use crate::key::template::Element;
 use crate::key::{Codec, Part, Unfolded};
 
-/// What a key should say of an item's attribute.
+/// The expected unfolded value of an item's attribute.
 fn expected(case: &Case, part: &Part, item: &Item) -> Option<Unfolded> {
     let Part::Attribute { name, codec, .. } = part else { return None };
     let Some(value) = item.get(name) else { return Some(Unfolded::Absent) };
@@ -23,8 +23,8 @@ fn expected(case: &Case, part: &Part, item: &Item) -> Option<Unfolded> {
     })
 }
 
-/// All parts joined as they are, and whether none holds a `%` or what a separator begins with; `None` if a part has no
-/// text.
+/// All parts joined without escapes, and whether none contains a `%` or the start of a separator; `None` if a part has
+/// no text.
 fn join(case: &Case, item: &Item) -> Option<(String, bool)> {
     let elements = &case.template.elements;
     let absent = elements.iter().filter_map(|element| match element {
@@ -62,7 +62,7 @@ fn draw(choices: &mut Choices, mode: KeyMode) -> Option<(Case, Item)> {
 }
 
 proptest! {
-    /// Folding and unfolding give the values back: so no two tuples can have one key.
+    /// Folding and unfolding return the values, so no two tuples share a key.
     #[test]
     fn a_key_says_what_the_item_holds(mut choices in choices()) {
         for mode in [KeyMode::Escaped, KeyMode::Verbatim] {
@@ -95,7 +95,7 @@ proptest! {
         }
     }
 
-    /// What unfolds is what folding writes; and nothing makes it panic.
+    /// Folding an unfolded text writes the same text. No text causes a panic.
     #[test]
     fn a_text_that_unfolds_folds_back_to_itself(mut choices in choices()) {
         let mode = choices.one(&[KeyMode::Escaped, KeyMode::Verbatim]);
@@ -124,7 +124,7 @@ proptest! {
         prop_assert_eq!(case.template.fold(&item), Ok(Some(key)), "{} {:?}", case.template.text(), item);
     }
 
-    /// Keyfold warns of keys that two entities can share. It may warn for nothing, and must not be silent.
+    /// Keyfold warns of keys that two entities can share. False warnings are allowed, missed ones are not.
     #[test]
     fn templates_with_a_key_in_common_are_never_taken_for_apart(mut choices in choices()) {
         let mode = choices.one(&[KeyMode::Escaped, KeyMode::Verbatim]);
@@ -180,7 +180,7 @@ proptest! {
         }
     }
 
-    /// A number's text is ordered as the number, whatever the digits.
+    /// Number texts have numeric order, for all digits.
     #[test]
     fn numbers_are_ordered_to_the_last_digit(a: i128, b: i128, e in -130i32..90, f in -130i32..90, near: bool) {
         let number = |digits: i128, exponent: i32| crate::value::Number::from_parts(digits < 0, digits.unsigned_abs() % 10u128.pow(38), exponent);
@@ -195,7 +195,7 @@ proptest! {
     }
 }
 
-/// If most random templates were refused, the laws would hold of nothing.
+/// If most random templates were refused, the laws would be tested on too little.
 #[test]
 fn most_random_templates_and_items_have_a_key() {
     use proptest::strategy::{Strategy, ValueTree};

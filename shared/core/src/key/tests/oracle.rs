@@ -1,4 +1,4 @@
-//! Whether an item passes a test, without the codec: timestamps as instants, everything else as DynamoDB compares.
+//! Tests of items without the codec: timestamps as instants, everything else as DynamoDB compares.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -67,7 +67,7 @@ pub(super) fn value_order(kind: AttributeKind, a: &AttributeValue, b: &Attribute
     }
 }
 
-/// The one form of a value that a key keeps.
+/// The canonical form of a value, as a key keeps it.
 pub(super) fn canonical_value(kind: AttributeKind, value: &AttributeValue) -> AttributeValue {
     match (kind, value) {
         (AttributeKind::Timestamp(precision), AttributeValue::S(text)) => {
@@ -88,8 +88,8 @@ fn canonical(text: &str, precision: Precision) -> String {
     format!("{}T{seconds}{point}{}Z", utc.date(), &fraction[..places])
 }
 
-/// The instant of a whole timestamp; `None` if the text is none. In a millionth of a nanosecond: bounds can have more places than
-/// any value, and lie between two of them.
+/// The instant of a complete timestamp, in millionths of a nanosecond; `None` if the text is invalid. Bounds can have
+/// more decimal places than any value.
 fn instant(text: &str) -> Option<i128> {
     let (head, rest) = text.split_at_checked(19)?;
     if !matches!(head.as_bytes()[10], b'T' | b't' | b' ') || head.as_bytes()[4] != b'-' {
@@ -125,8 +125,8 @@ fn instant(text: &str) -> Option<i128> {
     range.contains(&moment).then_some(moment)
 }
 
-/// How much finer than a nanosecond instants are.
+/// Units of an instant in a nanosecond.
 const FINER: i128 = 1_000_000;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
-/// The first moment that a key can hold; `DateTime::MAX` is the last.
+/// The first instant that a key can hold; `DateTime::MAX` is the last.
 const YEAR_0: DateTime = DateTime::constant(0, 1, 1, 0, 0, 0, 0);

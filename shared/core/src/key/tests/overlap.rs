@@ -1,4 +1,4 @@
-//! Which templates can make one key.
+//! Templates that can produce the same key.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Random templates with all codecs, separators that are hard to tell from values, and nested tails.
+//! Random templates with all codecs, separators that resemble values, and nested tails.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::attribute::{Attribute, AttributeKind, Precision};
 use crate::key::{Codec, KeyMode, KeyRole, Part, Template};
 use crate::value::AttributeValue;
 
-/// Separators: digits, letters, such that overlap themselves, such that codecs use, and the ends of Unicode.
+/// Separators: digits, letters, self-overlapping ones, ones that codecs use, and the ends of Unicode.
 const SEPARATORS: [&str; 24] = [
     "#",
     "-",
@@ -41,7 +41,7 @@ const NEAR_LISTED: [&str; 6] = ["-", "--", "-#", "y", "b", "x"];
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// What a field of a random template is.
+/// A field of a random template.
 #[derive(Debug, Clone)]
 struct Drawn {
     attribute: Attribute,
@@ -57,7 +57,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// A template that parses, if one comes up in a few attempts.
+    /// A template that parses, if one is drawn in a few attempts.
     pub(super) fn draw(choices: &mut Choices, mode: KeyMode) -> Option<Case> {
         (0..3).find_map(|_| attempt(choices, mode))
     }
@@ -67,7 +67,7 @@ impl Case {
         self.attributes[name].kind
     }
 
-    /// The codec of an attribute that is in the key in full, if it is.
+    /// The codec of an attribute, if the key holds it completely.
     pub(super) fn codec(&self, name: &str) -> Option<&Codec> {
         self.template.parts().iter().find_map(|part| match part {
             Part::Literal(_) => None,
@@ -77,7 +77,7 @@ impl Case {
         })
     }
 
-    /// How one attribute is written where nothing follows it: what a plain join would hold.
+    /// The text of one attribute with nothing after it, as in a plain join.
     pub(super) fn plain(&self, part: &Part, value: &AttributeValue) -> Option<String> {
         let Part::Attribute { name, codec, .. } = part else { return None };
         let alone = format!("={{{name}{}}}", codec_text(codec));

@@ -11,12 +11,12 @@ use super::values;
 use super::*;
 use crate::key::{Codec, KeyRange, Part, Selection, Test, Tests};
 
-/// A template, items with their keys, tests, and what they select.
+/// A template, items with their keys, tests, and the selection.
 struct Selected {
     case: Case,
     tests: Vec<(String, Test)>,
     ranges: Vec<KeyRange>,
-    /// What is served, and whether exactly.
+    /// The served tests, and whether each is exact.
     served: Vec<(String, bool)>,
     keyed: Vec<(Item, String)>,
 }
@@ -30,7 +30,7 @@ fn draw(choices: &mut Choices) -> Option<Selected> {
     for name in names {
         if !choices.rarely(4) {
             let test = match choices.pick(3) {
-                // Equality most of all: only behind it are later parts reached.
+                // Mostly equality: later parts are reached only after it.
                 0 | 1 => items[0].get(&name).map_or(Test::Absent, |value| Test::Equal(value.clone())),
                 _ => values::test(choices, &case, &name, &items),
             };
@@ -101,7 +101,7 @@ proptest! {
         }
     }
 
-    /// Exact: where a selection says that it answers a test, it does.
+    /// Exact: keys selected by an exact test belong to items that pass it.
     #[test]
     fn every_item_that_is_selected_passes_what_is_served_exactly(mut choices in choices()) {
         let Some(drawn) = draw(&mut choices) else { return Ok(()) };
@@ -159,7 +159,7 @@ proptest! {
         }
     }
 
-    /// Ordered: where keys are said to ascend by attributes, they do; items without one come first.
+    /// Ordered: keys ascend by the attributes that the template reports; items without one come first.
     #[test]
     fn keys_ascend_by_what_they_are_said_to(mut choices in choices()) {
         let mode = choices.one(&[KeyMode::Escaped, KeyMode::Verbatim]);

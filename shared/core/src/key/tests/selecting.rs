@@ -1,4 +1,4 @@
-//! Which keys are selected, test by test and codec by codec.
+//! The selected keys, for each test and codec.
 
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
@@ -10,7 +10,7 @@ fn select<'t>(template: &'t Template, tests: &[(&str, Test)], fan_out_max: usize
     template.select(&tests, fan_out_max)
 }
 
-/// The ranges and what they serve, in one line: `between "a" and "b" | n ~a`, with a `~` where a test is not exact.
+/// The ranges and the served tests in one line: `between "a" and "b" | n ~a`, with `~` for a test that is not exact.
 fn shown(selection: &Selection) -> String {
     use crate::key::KeyRange as K;
     let range = |range: &K| match range {
@@ -157,7 +157,7 @@ fn a_range_up_to_a_day_includes_that_day_and_above_it_skips_the_whole_day() {
     assert_eq!(last(Excluded(first), Excluded(second)), r##""x#2017-03-01 " .. "x#2017-03-30" | day"##);
     assert_eq!(inner(Excluded(first), Excluded(second)), r##""x#2017-03-01$" .. "x#2017-03-31" | day"##);
     assert_eq!(tail(Excluded(first), Excluded(second)), r##""x#2017-03-01$" .. "x#2017-03-30$" | day"##);
-    // A part that may be empty touches the day: the key of the day alone is in the range, and must be left out.
+    // An optional part follows the day: the key that ends with the day is in the range and must be filtered out.
     assert_eq!(touching(Excluded(first), Excluded(second)), r##""x#2017-03-02" .. "x#2017-03-31" | ~day"##);
     assert_eq!(inner(Included("2017-03"), Excluded("2017-04")), r##""x#2017-03" .. "x#2017-04" | day"##);
     assert_eq!(inner(Unbounded, Included("2017-03-31T12:00")), r##""x#" .. "x#2017-03-31$" | day"##);
@@ -175,12 +175,12 @@ fn timestamps_are_compared_as_instants() {
         at(Excluded("2017-03-01T00:00:00Z"), Included("2017-03-02T00:00:00Z")),
         r##""x#2017-03-01T00:00:00.000Z$" .. "x#2017-03-02T00:00:00.000Z$" | at"##
     );
-    // What is finer than the key lies between two of its timestamps.
+    // A bound finer than the key lies between two of its timestamps.
     assert_eq!(
         at(Included("2017-03-01T00:00:00.0005Z"), Excluded("2017-03-02T00:00:00.0005Z")),
         r##""x#2017-03-01T00:00:00.000Z$" .. "x#2017-03-02T00:00:00.000Z$" | at"##
     );
-    // Part of a timestamp is compared as text.
+    // A prefix of a timestamp is compared as text.
     assert_eq!(at(Included("2017-03"), Included("2017-03-31")), r##""x#2017-03" .. "x#2017-03-31" | at"##);
     assert_eq!(
         of("{second}", &[("second", range("second", Excluded("2017-03-01T00:00:00Z"), Unbounded))]),

@@ -1,8 +1,8 @@
-//! Shards: every writer comes to the same one, for ever.
+//! Shards: the same for every writer and every version.
 
 use super::*;
 
-/// These figures may never change: keys in tables depend on them.
+/// These values must never change: stored keys depend on them.
 #[test]
 fn a_value_has_its_shard_for_ever() {
     for (value, of_10, of_4, of_1000) in [

@@ -1,4 +1,4 @@
-//! Every mistake that a template can have, and where it is shown.
+//! Every template error, and the position it reports.
 
 use std::ops::Range;
 

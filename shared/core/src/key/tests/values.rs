@@ -1,4 +1,4 @@
-//! Random values, rich in what separates parts, in escapes and in near misses; items made of them; tests on those.
+//! Random values, rich in separators, escapes and near misses; items made of them; tests of those.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -77,7 +77,7 @@ const NUMBERS: [&str; 30] = [
     "0.10",
 ];
 
-/// A text of a few pieces; rarely one that comes near the longest key.
+/// A text of a few pieces; rarely one close to the length limit.
 pub(super) fn free_text(choices: &mut Choices) -> String {
     if choices.rarely(200) {
         return choices.one(&["x", "é", "-"]).repeat(500 + 2 * choices.pick(256));
@@ -91,7 +91,7 @@ fn date(choices: &mut Choices) -> Date {
     Date::constant(year, month, day)
 }
 
-/// A timestamp in one of the forms in which items hold them.
+/// A timestamp in one of the forms found in items.
 fn timestamp(choices: &mut Choices, places_max: usize) -> String {
     let mut moment = DateTime::from_parts(date(choices), jiff::civil::Time::midnight());
     let seconds = choices.one(&[0, 1, 59, 60, 3599, 43200, 86399]);
@@ -149,7 +149,7 @@ fn integer(choices: &mut Choices, width: u32) -> AttributeValue {
     number(&value.to_string())
 }
 
-/// An item for a case: up to some tail complete; rarely with a gap.
+/// An item for a case: complete up to some tail, rarely with a gap.
 pub(super) fn item(choices: &mut Choices, case: &Case) -> Item {
     let mut values = HashMap::new();
     for part in case.template.parts() {
@@ -165,7 +165,7 @@ pub(super) fn item(choices: &mut Choices, case: &Case) -> Item {
     values.into()
 }
 
-/// Items that are near each other: each differs from one before it in one attribute or two.
+/// Similar items: each differs from an earlier one in one or two attributes.
 pub(super) fn items(choices: &mut Choices, case: &Case, many: usize) -> Vec<Item> {
     let names: Vec<&str> = case.template.attributes().collect();
     let mut items = vec![item(choices, case)];
@@ -191,8 +191,7 @@ pub(super) fn items(choices: &mut Choices, case: &Case, many: usize) -> Vec<Item
     items
 }
 
-/// Makes an item look like another one in a plain join: what stands around a separator moves to the other side of it,
-/// or what would be escaped is written as its escape.
+/// Makes an item look like another in a plain join: moves text across a separator, or writes a character as its escape.
 fn disguise(choices: &mut Choices, case: &Case, names: &[&str], item: &mut Item) {
     let at = choices.pick(names.len());
     let (first, second) = (names[at], names[(at + 1) % names.len()]);
@@ -218,7 +217,7 @@ fn disguise(choices: &mut Choices, case: &Case, names: &[&str], item: &mut Item)
     item.insert(second, text(&b));
 }
 
-/// A test that some of the items pass, most likely.
+/// A test that some of the items most likely pass.
 pub(super) fn test(choices: &mut Choices, case: &Case, name: &str, items: &[Item]) -> Test {
     let known = |choices: &mut Choices| {
         let found = items[choices.pick(items.len())].get(name).cloned();
@@ -257,7 +256,7 @@ fn beginning(choices: &mut Choices, value: AttributeValue) -> AttributeValue {
     }
 }
 
-/// A text that begins as the value does, or goes on behind it.
+/// A prefix or an extension of the value.
 fn trimmed(choices: &mut Choices, value: AttributeValue) -> AttributeValue {
     match value {
         AttributeValue::S(written) if choices.pick(2) == 0 => {
