@@ -1,9 +1,9 @@
-//! The manifest: the text of `keyfold.toml`, read and checked as a whole.
+//! The manifest: the text of `keyfold.toml`, parsed and checked as a whole.
 //!
-//! [`parse`] finds every mistake in one go, each with its place and, where there is one, a hint. Only a text without
-//! errors becomes a [`Model`]. Warnings say what DynamoDB would take and the reader may regret.
+//! [`parse`] finds all mistakes in one pass, each with its position and, where possible, a hint. Only a text without
+//! errors becomes a [`Model`]. Warnings are about declarations that DynamoDB accepts and the reader may regret.
 //!
-//! Start with `table_text` (a table as written), go on to `keys` (what its names mean) and `table_build` (the model);
+//! Start with `table_text` (a table as written), continue with `keys` (resolved names) and `table_build` (the model);
 //! `advice` holds the warnings.
 //!
 //! ```
@@ -77,16 +77,16 @@ pub use self::render::render;
 /// The longest manifest that is read.
 pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
 
-/// What came of reading a manifest.
+/// The result of parsing a manifest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// The name of the file, as it was given.
     pub file_name: String,
-    /// The model; `None` exactly if [`parse`] finds an error. What [`review`](crate::review::review) finds takes no model away.
+    /// The model; `None` exactly if [`parse`] finds an error. [`review`](crate::review::review) keeps the model.
     pub model: Option<Model>,
     /// Errors first, then warnings, each by position.
     pub diagnostics: Vec<Diagnostic>,
-    /// Where everything stands in the text.
+    /// The positions of the manifest's parts in its text.
     pub places: Places,
 }
 
@@ -96,8 +96,8 @@ impl Parsed {
         render(&self.file_name, text, &self.diagnostics, colour)
     }
 
-    /// Adds what breaks the rules that programs do without. The model stays: what runs with it goes on. An answer has
-    /// `limit_max` items at most.
+    /// Adds violations of rules that programs do not need. The model stays, so running programs continue. An answer has
+    /// at most `limit_max` items.
     pub(crate) fn hold_to_rules(&mut self, text: &str, limit_max: u32) {
         let Some(model) = &self.model else { return };
         let mut findings = Findings::new(text);
@@ -106,7 +106,7 @@ impl Parsed {
         self.diagnostics.sort_by_key(|found| (found.severity, found.span.start, found.span.end));
     }
 
-    /// Adds the warning that nothing serves a question. The planner finds that out, once there is a model:
+    /// Adds the warning that no index answers a question. The planner, which needs a model, finds that:
     /// [`review`](crate::review::review).
     pub(crate) fn warn_unserved(&mut self, text: &str, table: &str, question: &str, why: &str, hint: String) {
         let Some(span) = self.places.get(&format!("questions.{table}.{question}")) else { return };
@@ -135,7 +135,7 @@ pub fn parse(file_name: &str, text: &str) -> Parsed {
     Parsed { file_name: file_name.to_owned(), model, diagnostics: findings.into_sorted(), places }
 }
 
-/// The model of a manifest, for a program that starts: no warning is looked for. `Err` is what a person reads of the mistakes.
+/// The model of a manifest, for a program that starts: warnings are skipped. `Err` is the rendered list of mistakes.
 ///
 /// ```
 /// let error = keyfold_core::manifest::model("keyfold.toml", "tables = 1").unwrap_err();

@@ -1,8 +1,8 @@
-//! The validated model: what `keyfold.toml` says, after every check has passed.
+//! The validated model of `keyfold.toml`.
 //!
-//! Only [`manifest::parse`](crate::manifest::parse) makes a [`Model`], so code that has one may rely on it: names are
-//! unique and legal, templates parse, every attribute that a key mentions is declared, every local index has the
-//! table's partition key. Nothing here refers to the text any more.
+//! Only [`manifest::parse`](crate::manifest::parse) creates a [`Model`], so code may rely on its checks: names are
+//! unique and legal, templates parse, every attribute in a key is declared, every local index has the table's partition
+//! key. Nothing here refers to the text.
 
 mod deploy;
 mod facts;
@@ -32,9 +32,9 @@ pub struct Model {
     pub questions: Vec<Question>,
     /// The retrofits.
     pub retrofits: Vec<Retrofit>,
-    /// What units and storage cost: the built-in prices, with the manifest's `[prices]` laid over them.
+    /// The prices of units and storage: the built-in ones, overridden by the manifest's `[prices]`.
     pub prices: Prices,
-    /// What is deployed.
+    /// The parts to deploy.
     pub deploy: Deploy,
 }
 
@@ -47,8 +47,8 @@ impl Model {
             .or_else(|| self.tables.iter().find(|table| table.name == id))
     }
 
-    /// The retrofits that fill an index of a table. While none of them is cut over, the index may lack items; once
-    /// one is, the index is complete, and a later retrofit of the same table does not change that.
+    /// The retrofits that fill an index of a table. Before the first cut-over the index may lack items. Afterwards it
+    /// is complete, and a later retrofit of the same table does not change that.
     pub fn filled_by<'a>(&'a self, table: &'a Table, index: &'a str) -> impl Iterator<Item = &'a Retrofit> {
         self.retrofits.iter().filter(move |retrofit| {
             retrofit.to == table.id && retrofit.fills.iter().any(|name| name == index)
@@ -73,7 +73,7 @@ impl Model {
         Ok(())
     }
 
-    /// The questions that are asked of one table.
+    /// The questions of one table.
     pub fn questions_of<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = &'a Question> {
         self.questions.iter().filter(|question| question.table == table.id)
     }
@@ -90,11 +90,11 @@ pub struct Table {
     pub partition: KeyAttribute,
     /// The sort key, if the table has one.
     pub sort: Option<KeyAttribute>,
-    /// The declared attributes, by name: those of all items, and those that entities have of their own. What is said here of an
-    /// attribute holds for every item that has it, unless two entities give it [different types](Table::mixed_type). Attributes
-    /// that are not declared are carried along untyped.
+    /// The declared attributes by name: those of all items, and those of single entities. A declaration holds for every
+    /// item with the attribute, unless two entities give it [different types](Table::mixed_type). Undeclared attributes
+    /// are copied without a type.
     pub attributes: BTreeMap<String, Attribute>,
-    /// The attribute in which an item says which entity it is, if the manifest names one.
+    /// The attribute that names an item's entity, if the manifest has one.
     pub entity_attribute: Option<String>,
     /// The attribute with the second since 1970 after which DynamoDB may delete an item, if the manifest names one.
     pub ttl: Option<String>,
@@ -108,13 +108,13 @@ pub struct Table {
     pub written_by: BTreeMap<String, String>,
     /// The size of an item collection that is worth a warning, in bytes.
     pub collection_bytes_warn: u64,
-    /// What the user expects the table to hold.
+    /// The expected contents of the table.
     pub expect: Expect,
-    /// What follows from all that, kept once it is worked out.
+    /// Facts derived from the declaration, cached.
     pub facts: KeptFacts,
 }
 
-/// What you expect a table or an index to hold: for warnings and costs. Each is at least 1 if it is given.
+/// The expected contents of a table or an index, for warnings and costs. Each value is at least 1 if given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expect {
     /// Items in the table, or entries in the index.
@@ -151,7 +151,7 @@ impl Table {
         names.filter(|name| !entity.attributes.contains_key(*name))
     }
 
-    /// The attributes that every item of this entity has, beside those that every item of the table has.
+    /// The required attributes of this entity, except those that every item of the table requires.
     pub fn requires<'t>(&'t self, entity: &'t Entity) -> impl Iterator<Item = &'t str> {
         let of_all = |name: &str| self.attributes.get(name).is_some_and(|attribute| attribute.required);
         let own = entity.attributes.values().filter(|attribute| attribute.required);
@@ -172,7 +172,8 @@ impl Table {
         declaring.find(|(_, other)| !declared.is_same_type(other)).map(|(other, _)| (first, other))
     }
 
-    /// The attribute as these entities declare it. With none named, or several, what holds for all that have it.
+    /// The attribute as these entities declare it. With none or several entities: what holds for all items that have
+    /// it.
     pub fn attribute_of(&self, entities: &[EntityId], name: &str) -> Option<&Attribute> {
         let own = |entity: &EntityId| self.entities[entity.0].attributes.get(name);
         match entities {
@@ -198,10 +199,10 @@ impl Table {
 pub struct Entity {
     /// Its name.
     pub name: String,
-    /// What an item must say to be of this kind; all of it. Never empty.
+    /// The conditions that identify an item of this entity; all must hold. Never empty.
     pub when: Vec<When>,
-    /// The declared attributes that its items can have: those of all items, and its own. The write path refuses an item that has
-    /// a declared attribute of others, so a condition that needs one of these cannot mean this entity.
+    /// The declared attributes that its items can have: those of all items, and its own. Writes with a declared
+    /// attribute of other entities are refused, so a condition on such an attribute excludes this entity.
     pub attributes: BTreeMap<String, Attribute>,
 }
 
@@ -215,21 +216,20 @@ impl Entity {
 /// One condition of an entity's `when`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct When {
-    /// The attribute it looks at.
+    /// The attribute.
     pub attribute: String,
-    /// What it must be.
+    /// The test of its value.
     pub test: WhenTest,
 }
 
-/// What an attribute must be for an item to be of an entity.
+/// A test of an attribute that identifies an entity.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WhenTest {
     /// One of these values (`when = { species = "parrot" }` or a list of values). Never empty.
     In(Vec<AttributeValue>),
     /// There (`{ exists = true }`), or not there.
     Exists(bool),
-    /// A string that begins so (`{ begins-with = "USER#" }`): many tables tell their entities apart by nothing but the
-    /// first characters of a key.
+    /// A string prefix (`{ begins-with = "USER#" }`): many tables distinguish entities only by the start of a key.
     BeginsWith(String),
 }
 
@@ -273,9 +273,9 @@ pub struct Index {
     pub partition: Vec<KeyAttribute>,
     /// The sort key: none, one attribute, or up to four of a native multi-attribute key.
     pub sort: Vec<KeyAttribute>,
-    /// What it holds besides keys.
+    /// The projected attributes.
     pub projection: Projection,
-    /// What you expect the index to hold, where that differs from the table.
+    /// The expected contents of the index, where they differ from the table's.
     pub expect: Expect,
 }
 
@@ -295,7 +295,7 @@ pub enum IndexKind {
     Global,
 }
 
-/// What an index holds besides its own keys and the table's.
+/// The attributes of an index besides its keys and the table's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Projection {
     /// Everything.
@@ -318,7 +318,7 @@ pub struct KeyAttribute {
 }
 
 impl KeyAttribute {
-    /// The attributes that a folded key is made of, by each of its rules; none for a natural one.
+    /// The attributes in a folded key's templates; empty for a natural key.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
         let rules = match &self.source {
             KeySource::Folded(rules) => rules.as_slice(),
@@ -348,7 +348,8 @@ pub struct FoldRule {
 }
 
 impl FoldRule {
-    /// The one of a key's rules that makes it for an entity's items, or for items of none. They come with the rule for all last.
+    /// The rule that makes a key for this entity's items, or for items without an entity. The rule for all entities is
+    /// last.
     pub(crate) fn of(rules: &[FoldRule], entity: Option<EntityId>) -> Option<&FoldRule> {
         rules.iter().find(|rule| rule.entity.is_none() || rule.entity == entity)
     }
@@ -357,21 +358,21 @@ impl FoldRule {
 /// A named question: documentation, an API route, and a test that it stays cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// The id of the table it is asked of.
+    /// The id of its table.
     pub table: String,
     /// Its name.
     pub name: String,
     /// The entities it asks for; empty for all.
     pub entities: Vec<EntityId>,
-    /// What is asked of attributes, in every branch.
+    /// The conditions of every branch.
     pub conditions: Vec<QuestionCondition>,
-    /// The branches of an `or`: an item is wanted if one of them holds. Empty where the question has no `or`.
+    /// The branches of an `or`: at least one must hold. Empty if the question has no `or`.
     pub branches: Vec<QuestionBranch>,
     /// The order of the answer: attribute and direction, outermost first.
     pub order: Vec<OrderBy>,
     /// The attributes that are wanted; `None` for all.
     pub select: Option<Vec<String>>,
-    /// The most items wanted.
+    /// The item limit.
     pub limit: Option<u32>,
     /// Must the answer be strongly consistent?
     pub consistent: bool,
@@ -384,7 +385,7 @@ pub struct Question {
 pub struct QuestionBranch {
     /// The entities that the branch asks for; empty for those of the question.
     pub entities: Vec<EntityId>,
-    /// What is asked of attributes in this branch alone.
+    /// The conditions of this branch alone.
     pub conditions: Vec<QuestionCondition>,
 }
 
@@ -409,8 +410,8 @@ impl Question {
         }
     }
 
-    /// Everything that is asked, each attribute and operator once: the parameters of the question. A parameter is
-    /// optional only if every branch that asks for it lets you leave it out.
+    /// The parameters of the question: each attribute and operator once. A parameter is optional only if it is optional
+    /// in every branch that uses it.
     pub fn parameters(&self) -> Vec<QuestionCondition> {
         let mut all: Vec<QuestionCondition> = Vec::new();
         for asked in self.conditions.iter().chain(self.branches.iter().flat_map(|branch| &branch.conditions))
@@ -426,7 +427,7 @@ impl Question {
         all
     }
 
-    /// The question as one condition. `comparison` says what is asked of an attribute; `None` leaves the part out.
+    /// The question as one condition. `comparison` supplies the comparison of an attribute; `None` leaves the part out.
     pub fn condition(
         &self,
         table: &Table,
@@ -457,13 +458,13 @@ impl Question {
 pub struct QuestionCondition {
     /// The attribute.
     pub attribute: String,
-    /// The operator it is asked with.
+    /// The operator.
     pub operator: Operator,
     /// May the asker leave it out?
     pub optional: bool,
 }
 
-/// What can be asked of an attribute.
+/// An operator of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// `=`
@@ -506,11 +507,11 @@ pub struct Retrofit {
     pub from: String,
     /// The id of the table that is written; the same one for a retrofit in place.
     pub to: String,
-    /// Attributes that change their name on the way: old name -> new name.
+    /// Renamed attributes: old name -> new name.
     pub rename: BTreeMap<String, String>,
     /// Attributes that are set to a constant.
     pub set: BTreeMap<String, AttributeValue>,
-    /// Attributes that are left behind.
+    /// Attributes that are not copied.
     pub drop: Vec<String>,
     /// Only items that fulfil all of these; empty for all items.
     pub only: Vec<When>,
@@ -520,12 +521,11 @@ pub struct Retrofit {
     pub changes_live_attributes: bool,
     /// In place: does the replicator keep the folded keys right for good?
     pub keep_folded: bool,
-    /// What becomes of values that do not fit: remedies that are tried one after the other. An attribute that is not here keeps its
-    /// item in quarantine.
+    /// Remedies for values that do not fit, tried in order. If an attribute is not listed, its item goes to quarantine.
     pub misfits: BTreeMap<MisfitOf, Vec<Remedy>>,
 }
 
-/// Whose values a remedy is for. An entity's own remedies of an attribute come in place of those for all items.
+/// The values that a remedy applies to. An entity's own remedies replace those for all items.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MisfitOf {
     /// The attribute, by its name in the target.
@@ -534,7 +534,7 @@ pub struct MisfitOf {
     pub entity: Option<String>,
 }
 
-/// What becomes of a value that does not fit.
+/// The treatment of a value that does not fit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remedy {
     /// Keys are made as if it were absent; it stays as it is.
@@ -556,7 +556,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// Those that have nothing but a name, by the words of the manifest.
+    /// The remedies without parameters, by the manifest's words.
     pub(crate) const WORDS: [(&str, Remedy); 7] = [
         ("absent", Remedy::Absent),
         ("trim", Remedy::Trim),

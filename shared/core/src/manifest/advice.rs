@@ -1,4 +1,4 @@
-//! Warnings: what DynamoDB would take, and the reader may regret.
+//! Warnings: declarations that DynamoDB accepts and the reader may regret.
 
 mod collection;
 mod collision;
@@ -15,7 +15,7 @@ use super::keys::Keys;
 use super::table_text::TableText;
 use crate::model::{Retrofit, Table};
 
-/// Separators within values. They are looked at in any case: in verbatim mode they are an error.
+/// Separators within values. Always checked: in verbatim mode they are an error.
 pub(super) fn separators<'a>(text: &TableText<'a>, keys: &Keys<'a>, findings: &mut Findings<'_>) {
     separator::check(text, keys, findings);
 }

@@ -47,13 +47,13 @@ impl Allowed {
         allowed
     }
 
-    /// Is this warning silenced? Ask only when the warning occurs: an `allow` that is never asked for is reported.
+    /// Is this warning silenced? Call it only when the warning occurs: an `allow` that is never read is reported.
     pub(super) fn has(&self, code: Code) -> bool {
         let mut all = self.codes.iter().filter(|allowed| allowed.code == code.info().code);
         all.next().inspect(|allowed| allowed.used.set(true)).is_some()
     }
 
-    /// Reports what is allowed and does not occur: it would hide the warning on the day it does.
+    /// Reports `allow` entries that match nothing: they would hide a later warning.
     pub(super) fn report_unused(&self, findings: &mut Findings<'_>) {
         for allowed in self.codes.iter().filter(|allowed| !allowed.used.get()) {
             findings

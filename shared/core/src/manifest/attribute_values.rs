@@ -1,4 +1,4 @@
-//! What an attribute lists of its values: the only ones there are, and the codes that keys may hold instead.
+//! The listed values of an attribute: its only allowed values, and the codes for them in keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::values::value_of;
 use crate::model::AttributeKind;
 use crate::value::{AttributeValue, Number};
 
-/// The most values that one attribute may list. The planner, the codec and the checks look through all of them.
+/// Maximum number of listed values. The planner, the codec and the checks scan all of them.
 const VALUES_MAX: usize = 10_000;
 
 /// `values`: the only ones that the attribute takes.
@@ -85,7 +85,7 @@ pub(super) fn maps(
         return BTreeMap::new();
     }
     let entries = node.entries(findings, &fields.what("maps"));
-    // Nothing is held against an empty list, which is a mistake of its own.
+    // An empty list is an error of its own, so it causes no further ones.
     let listed = values.filter(|values| !values.is_empty());
     let listed: Option<BTreeSet<&str>> = listed.map(|values| values.iter().map(text_of).collect());
     let map = |entry: &TomlEntry<'_>| {

@@ -1,5 +1,5 @@
-//! The natural attributes and their types: `[tables.ID.attributes]`, those of all items, and
-//! `[tables.ID.entities.NAME.attributes]`, those that an entity has of its own.
+//! The natural attributes and their types: `[tables.ID.attributes]` for all items, and
+//! `[tables.ID.entities.NAME.attributes]` for one entity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -20,12 +20,12 @@ use crate::model::{Attribute, AttributeKind, Precision};
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     pub(super) by_name: BTreeMap<String, Attribute>,
-    /// Characters that an attribute's values will contain, where the manifest says so.
+    /// The special characters that an attribute's values contain, where the manifest lists them.
     pub(super) contains: BTreeMap<String, String>,
     spans: BTreeMap<String, Range<usize>>,
     /// Those that entities declare, and not the whole table.
     of_entities: BTreeSet<String>,
-    /// Those of them to which two entities give different types: where the second is declared.
+    /// Attributes with different types in two entities: where the second is declared.
     mixed: BTreeMap<String, Range<usize>>,
 }
 
@@ -40,7 +40,7 @@ impl Attributes {
         attributes
     }
 
-    /// Adds what an entity declares for itself. For the whole table an attribute has what holds for every entity that has it.
+    /// Adds an entity's own attributes. For the table, an attribute has the properties common to all its declarations.
     pub(super) fn add_own(&mut self, own: &Attributes, findings: &mut Findings<'_>) {
         for (name, attribute) in &own.by_name {
             let span = own.spans[name].clone();
@@ -97,7 +97,7 @@ impl Attributes {
         self.by_name.insert(name, attribute);
     }
 
-    /// Declares the attribute that tells entities apart, if the manifest does not.
+    /// Declares the attribute that identifies entities, if the manifest does not.
     pub(super) fn ensure_string(&mut self, name: &Text<'_>) {
         if !self.by_name.contains_key(name.value) {
             self.spans.insert(name.value.to_owned(), name.span.clone());
@@ -145,7 +145,7 @@ impl Attributes {
         self.mixed.contains_key(name)
     }
 
-    /// The declared attribute, whatever its types are, or a report with the nearest name.
+    /// The declared attribute of any type, or a report with the nearest name.
     pub(super) fn find_any(
         &self,
         name: &Text<'_>,
@@ -189,7 +189,7 @@ fn long_form(name: &str, fields: &Fields<'_>, findings: &mut Findings<'_>) -> At
     Attribute {
         name: name.to_owned(),
         kind,
-        // What does not fit a type that is itself wrong is no second mistake.
+        // If the type is invalid, values that do not fit it are not reported as well.
         maps: declared.map(|_| maps(kind, values.as_deref(), fields, findings)).unwrap_or_default(),
         values,
         required: fields.boolean("required", findings).unwrap_or(false),

@@ -8,11 +8,11 @@ use serde::Serialize;
 pub enum Severity {
     /// There is no model until this is mended.
     Error,
-    /// The model works, but may not do what was meant.
+    /// The model works, but perhaps not as intended.
     Warning,
 }
 
-/// What one code stands for.
+/// The documentation of one code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeInfo {
     /// The stable name, in kebab-case.
@@ -20,7 +20,7 @@ pub struct CodeInfo {
     /// How grave it usually is. Two codes can be either: `separator-in-values` is an error in verbatim mode, and
     /// `many-indexes` is a warning once it is allowed.
     pub severity: Severity,
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub meaning: &'static str,
 }
 

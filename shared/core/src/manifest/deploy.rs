@@ -1,4 +1,4 @@
-//! `[deploy]`: what the template has besides tables. Which tables it has is said by each table's `managed`.
+//! `[deploy]`: the parts of the template besides tables. Each table's `managed` decides whether it is included.
 
 use toml::de::DeValue;
 
@@ -16,7 +16,7 @@ use crate::model::{Deploy, Retrofit, Table};
 /// The longest that audit events are kept: a hundred years.
 const KEEP_DAYS_MAX: u64 = 36_500;
 
-/// What is to be deployed: without `[deploy]`, tables and retrofits.
+/// The parts to deploy: without `[deploy]`, tables and retrofits.
 pub(super) fn deploy(
     tables: &[TableText<'_>],
     built: &[Option<Table>],
@@ -58,7 +58,7 @@ pub(super) fn deploy(
     deploy
 }
 
-/// The journal of the audit writer: a table of its own.
+/// The journal of the audit writer: a separate table.
 fn audit_journal(
     tables: &[TableText<'_>],
     fields: &Fields<'_>,
@@ -116,8 +116,8 @@ fn query_api(tables: &[TableText<'_>], fields: &Fields<'_>, findings: &mut Findi
     }
 }
 
-/// The tables that the query API may write: some of those that it reads, and not the audit writer's. Where callers have a scope,
-/// something must prove whose item it is.
+/// The tables that the query API may write: a subset of those it reads, without the audit writer's. If callers have a
+/// scope, the owner of each item must be provable.
 fn query_api_writes(
     deploy: &Deploy,
     tables: &[TableText<'_>],

@@ -1,4 +1,4 @@
-//! One thing to say about a manifest, and the collection of all of them.
+//! One finding about a manifest, and the list of all findings.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::code::{Code, Severity};
 
-/// The most errors that are told of one manifest. What is wrong with more has one cause, or is no manifest.
+/// Maximum number of reported errors. More have a common cause, or the text is no manifest.
 const ERRORS_MAX: usize = 100;
-/// The most findings that are kept until all are known; each may have a text of its own.
+/// Maximum number of findings kept until all are known, which bounds the memory for their texts.
 const KEPT_MAX: usize = 10_000;
 
 /// One mistake or warning, with its place in the text.
@@ -18,7 +18,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Its stable name; see [`codes`](super::codes).
     pub code: &'static str,
-    /// What is wrong: lower case, no final stop.
+    /// The problem: lower case, no final stop.
     pub message: String,
     /// Where, in bytes of the text.
     pub span: Range<usize>,
@@ -26,9 +26,9 @@ pub struct Diagnostic {
     pub line: usize,
     /// The column of the span's start in characters, from 1.
     pub column: usize,
-    /// A word beside the caret.
+    /// A short text next to the caret.
     pub label: Option<String>,
-    /// What to do about it. May have several lines.
+    /// A suggestion, possibly of several lines.
     pub hint: Option<String>,
     /// Another place that it has to do with.
     pub related: Option<Related>,
@@ -39,7 +39,7 @@ pub struct Diagnostic {
 pub struct Related {
     /// Where, in bytes of the text.
     pub span: Range<usize>,
-    /// What is there.
+    /// A short text next to the place.
     pub label: String,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Findings<'a> {
     line_starts: Vec<usize>,
     found: Vec<Diagnostic>,
     errors: usize,
-    /// How many errors were over the limit, and the last finding that was: whoever reports one may still add to it.
+    /// The number of errors over the limit, and the last of them: the caller may still add to it.
     dropped: (usize, Option<Diagnostic>),
 }
 
@@ -124,7 +124,7 @@ impl<'a> Findings<'a> {
         &mut self.found[last]
     }
 
-    /// How many errors there are so far.
+    /// The number of errors so far.
     pub(super) fn errors(&self) -> usize {
         self.errors
     }

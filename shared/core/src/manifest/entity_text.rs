@@ -35,7 +35,7 @@ pub(super) struct EntityTemplate<'a> {
     pub(super) text: Text<'a>,
 }
 
-/// What an entity's `when` may lean on.
+/// The context that an entity's `when` may refer to.
 pub(super) struct Surroundings<'s, 'a> {
     pub(super) table: &'s str,
     pub(super) attributes: &'s Attributes,
@@ -44,7 +44,7 @@ pub(super) struct Surroundings<'s, 'a> {
     pub(super) own_keys: &'s [String],
 }
 
-/// An entity of which the attributes have been read. What it means is known once those of all entities are.
+/// An entity whose attributes have been read. It is resolved once the attributes of all entities are known.
 pub(super) struct EntityFields<'a> {
     name: Text<'a>,
     fields: Fields<'a>,
@@ -81,7 +81,7 @@ impl<'a> EntityText<'a> {
         EntityText { name, when, attributes: around.attributes.with_own(&own), own, templates }
     }
 
-    /// What to do where it lacks an attribute that others have.
+    /// The hint for an attribute that only other entities have.
     pub(super) fn declare_hint(&self, table: &str) -> String {
         format!(
             "declare it in `[tables.{table}.entities.{}.attributes]`, or for the whole table",
@@ -163,7 +163,7 @@ fn default_when(
     vec![When { attribute: attribute.value.to_owned(), test: WhenTest::In(vec![value]) }]
 }
 
-/// Where nothing else tells an entity, its keys do: by the text that its templates for the table's key begin with.
+/// Identifies an entity without `when` by its keys: by the literal prefixes of its templates for the table's key.
 fn told_by_keys(templates: &[EntityTemplate<'_>], own_keys: &[String]) -> Vec<When> {
     let own = templates.iter().filter(|template| template.index.is_none());
     let prefixes = own.filter_map(|template| {
@@ -214,7 +214,7 @@ pub(super) fn check_distinct(entities: &[EntityText<'_>], findings: &mut Finding
     }
 }
 
-/// The conditions in one order; `None` where nothing could be read.
+/// The conditions in a fixed order; `None` if none could be read.
 fn comparable(when: &[When]) -> Option<String> {
     let mut conditions: Vec<String> = when
         .iter()

@@ -5,7 +5,7 @@ use super::fields::Fields;
 use super::grammar;
 use crate::model::Expect;
 
-/// What the `expect` of a table or an index says.
+/// The `expect` of a table or an index.
 pub(super) fn expect(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Expect {
     let Some(entry) = fields.entry("expect") else { return Expect::default() };
     let expect = Fields::read(entry, fields.what("expect"), grammar::EXPECT, findings);

@@ -1,4 +1,4 @@
-//! The fields of a table of the manifest, those that the language knows and those that it does not.
+//! The fields of a table of the manifest, known and unknown.
 
 use std::ops::Range;
 
@@ -12,12 +12,12 @@ use super::suggest::{did_you_mean, one_of};
 pub(super) struct Fields<'a> {
     owner: String,
     entries: Vec<TomlEntry<'a>>,
-    /// Where to point if something is missing.
+    /// The position for reports of missing fields.
     pub(super) span: Range<usize>,
 }
 
 impl<'a> Fields<'a> {
-    /// Reports every field that the language does not know.
+    /// Reports every unknown field.
     pub(super) fn read(
         entry: &TomlEntry<'a>,
         owner: impl Into<String>,

@@ -111,7 +111,7 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// All folded attributes of a table, by name. Keys that share one are held to one way of making it.
+/// All folded attributes of a table, by name. Keys that share an attribute must fold it in the same way.
 pub(super) fn folds<'a>(
     table: &TableText<'a>,
     keys: &[(KeyPosition, Vec<KeyUse<'a>>)],

@@ -1,4 +1,4 @@
-//! Attributes that are declared as read from a key: there must be a key that tells them.
+//! Attributes declared as read from a key: some key must contain them.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! The words of the language: which fields each table of a manifest has, and which words its fields take.
+//! The grammar of the manifest: the fields of each table, and the words that fields accept.
 //!
-//! `schema.json` says the same to editors; a test holds the two together.
+//! `schema.json` is the same for editors; a test compares the two.
 
 pub(super) const ROOT: &[&str] = &["prices", "deploy", "tables", "questions", "retrofits"];
 pub(super) const PRICES: &[&str] = &["region", "as-of", "read-million", "write-million", "storage-gb-month"];

@@ -26,7 +26,7 @@ pub(super) struct IndexText<'a> {
     pub(super) allow: Allowed,
 }
 
-/// What an index holds besides keys, as written.
+/// The projection of an index, as written.
 #[derive(Debug)]
 pub(super) enum ProjectionText<'a> {
     All,
@@ -57,7 +57,7 @@ impl<'a> IndexText<'a> {
         }
     }
 
-    /// As written; else an index without a partition key of its own is local.
+    /// The declared kind; by default an index without its own partition key is local.
     pub(super) fn kind(&self) -> IndexKind {
         let implied = if self.partition.is_some() { IndexKind::Global } else { IndexKind::Local };
         self.kind.unwrap_or(implied)

@@ -1,4 +1,4 @@
-//! Which key of a table is meant: the table's own or an index's, partition or sort.
+//! The position of a key: partition or sort key of the table or of an index.
 
 use super::entity_text::EntityText;
 use super::node::Text;

@@ -1,4 +1,4 @@
-//! How a key is written in the manifest, before it is known what its names mean.
+//! A key as written in the manifest, before its names are resolved.
 
 use std::ops::Range;
 
@@ -80,14 +80,14 @@ fn written(text: Text<'_>) -> KeyForm<'_> {
     }
 }
 
-/// `attr`, if the text is `{attr}` and nothing else.
+/// `attr`, if the text is exactly `{attr}`.
 pub(super) fn bare_attribute<'a>(text: &Text<'a>) -> Option<Text<'a>> {
     let inner = text.value.strip_prefix('{')?.strip_suffix('}')?;
     let plain = !inner.contains(['{', '}', '[', ']', ':', '|']) && !inner.starts_with('@');
     plain.then(|| Text { value: inner, span: text.span.clone() })
 }
 
-/// Where a part of a string of the manifest stands in its text. Of a string that is written with escapes, the whole.
+/// The position of a part of a string in the manifest's text; the whole string if it contains escapes.
 pub(super) fn span_within(source: &str, text: &Text<'_>, part: Range<usize>) -> Range<usize> {
     let whole = text.span.clone();
     let Some(raw) = source.get(whole.clone()) else { return whole };

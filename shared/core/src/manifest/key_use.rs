@@ -1,4 +1,4 @@
-//! What a written key means: a natural attribute, a folded one, or one that another key folds.
+//! A resolved key: a natural attribute, a folded one, or one that another key folds.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::name::check_attribute_name;
 use super::node::Text;
 use super::table_text::TableText;
 
-/// DynamoDB's own limit for each half of a multi-attribute key.
+/// DynamoDB's limit for each part of a multi-attribute key.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html>
 pub(super) const NATIVE_ATTRIBUTES_MAX: usize = 4;
 
@@ -20,7 +20,7 @@ pub(super) const NATIVE_ATTRIBUTES_MAX: usize = 4;
 pub(super) enum KeyUse<'a> {
     /// A declared attribute.
     Natural(Text<'a>),
-    /// A folded attribute, with what this key says of it.
+    /// A folded attribute, with the rules that this key declares.
     Folded { name: String, rules: WrittenRules<'a> },
     /// No declared attribute: perhaps one that another key folds.
     Shared { name: Text<'a>, rules: WrittenRules<'a> },
@@ -35,7 +35,7 @@ impl KeyUse<'_> {
     }
 }
 
-/// How a folded attribute is made, as far as one key says it.
+/// The rules for a folded attribute, as one key declares them.
 #[derive(Debug, Clone)]
 pub(super) struct WrittenRules<'a> {
     /// For all items that no entity's template is for.
@@ -46,7 +46,7 @@ pub(super) struct WrittenRules<'a> {
     pub(super) span: Range<usize>,
 }
 
-/// What the key at this place is made of. Empty: nothing, or nothing that could be understood.
+/// The uses of the key at this position. Empty if there is none, or none is valid.
 pub(super) fn key_uses<'a>(
     table: &TableText<'a>,
     place: KeyPosition,

@@ -37,7 +37,7 @@ impl<'a> Keys<'a> {
         keys
     }
 
-    /// What the key at this place is made of; none if there is no such key, or none that was understood.
+    /// The uses of the key at this position; empty if there is no such key, or none is valid.
     pub(super) fn uses(&self, place: KeyPosition) -> &[KeyUse<'a>] {
         self.keys.iter().find(|(at, _)| *at == place).map_or(&[], |(_, uses)| uses)
     }
@@ -56,7 +56,7 @@ impl<'a> Keys<'a> {
         inputs
     }
 
-    /// All that the keys of the table and its indexes are made of.
+    /// The uses of all keys of the table and its indexes.
     pub(super) fn every_use(&self) -> impl Iterator<Item = &KeyUse<'a>> {
         self.keys.iter().flat_map(|(_, uses)| uses)
     }
@@ -66,7 +66,7 @@ impl<'a> Keys<'a> {
         self.folds.contains_key(name)
     }
 
-    /// The attributes of one key. `None` if one of them is wrong, which is reported.
+    /// The attributes of one key; `None` if one is invalid, which is reported.
     pub(super) fn attributes(
         &self,
         table: &TableText<'a>,
@@ -112,7 +112,7 @@ impl<'a> Keys<'a> {
         Some(KeyAttribute { name: name.to_owned(), scalar: ScalarType::S, source: KeySource::Folded(rules) })
     }
 
-    /// Every item has the table's own key, so every entity must make it.
+    /// Every item needs the table's own key, so every entity must fold it.
     fn check_entities(&self, table: &TableText<'a>, findings: &mut Findings<'_>) {
         for place in [KeyPosition::PARTITION, KeyPosition::SORT] {
             let folds =
@@ -136,7 +136,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// An entity that is recognised by how its key begins must make keys that begin so.
+/// An entity identified by a key prefix must fold keys with that prefix.
 fn check_prefix(
     table: &TableText<'_>,
     entity: usize,

@@ -1,4 +1,4 @@
-//! What DynamoDB asks of local indexes: the table's partition key, a sort key of their own, a table with a sort key.
+//! DynamoDB's rules for local indexes: the table's partition key, a different sort key, a table with a sort key.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html>
 

@@ -42,8 +42,8 @@ pub(super) fn check_dynamo_name(
     }
 }
 
-/// The name of an attribute that may become part of a key. What a retrofit keeps on items has names of its own, which
-/// readers never see: an attribute with such a name would vanish from every answer.
+/// The name of an attribute that may be part of a key. Names of Keyfold's own attributes are refused: readers never see
+/// those, so such an attribute would be missing from every answer.
 pub(super) fn check_attribute_name(name: &Text<'_>, findings: &mut Findings<'_>) {
     if name.value.starts_with(OWN_ATTRIBUTE_PREFIX) {
         findings

@@ -1,5 +1,5 @@
-//! The spanned TOML tree, read by hand: every value knows where it stands, every wrong type is reported, none stops the
-//! reading.
+//! The TOML tree with positions: every value knows its span, every wrong type is reported, and reading continues after
+//! errors.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -24,7 +24,7 @@ pub(super) struct Text<'a> {
     pub(super) span: Range<usize>,
 }
 
-/// A name and what is said of it.
+/// A name and its value.
 #[derive(Debug, Clone)]
 pub(super) struct TomlEntry<'a> {
     pub(super) name: Text<'a>,
@@ -36,7 +36,7 @@ impl<'a> Node<'a> {
         Node { value: value.get_ref(), span: value.span() }
     }
 
-    /// Reports that `what` should have been `expected`.
+    /// Reports a wrong type: `what` should be `expected`.
     pub(super) fn wrong_type(&self, findings: &mut Findings<'_>, what: &str, expected: &str) {
         let found = type_name(self.value);
         findings
@@ -135,7 +135,7 @@ impl<'a> Node<'a> {
         entries_of(table)
     }
 
-    /// One of the words, or a report that says which there are.
+    /// One of these words, or a report that lists them.
     pub(super) fn word(
         &self,
         findings: &mut Findings<'_>,

@@ -1,4 +1,4 @@
-//! What a template's parts say by themselves: how short its keys can be, and how many there can be.
+//! Properties of a template's parts: the minimum length of its keys, and the number of different keys.
 
 use std::collections::BTreeMap;
 

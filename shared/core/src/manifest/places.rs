@@ -1,4 +1,4 @@
-//! Where each thing of a manifest stands in its text.
+//! The positions of a manifest's parts in its text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! `[prices]`: what the manifest knows better than the built-in price table.
+//! `[prices]`: overrides of the built-in price table.
 
 use jiff::civil::Date;
 use toml::de::DeValue;

@@ -1,4 +1,4 @@
-//! `[questions.TABLE.NAME]`: what will be asked of a table.
+//! `[questions.TABLE.NAME]`: the questions of a table.
 
 use super::code::Code;
 use super::diagnostic::Findings;
@@ -12,7 +12,7 @@ use crate::model::{
     Attribute, AttributeKind, EntityId, Operator, OrderBy, Question, QuestionBranch, QuestionCondition,
 };
 
-/// All questions, in the manifest's order; what cannot be read is reported and left out.
+/// All questions, in the manifest's order; invalid ones are reported and left out.
 pub(super) fn questions(
     tables: &[TableText<'_>],
     entries: &[TomlEntry<'_>],
@@ -76,7 +76,7 @@ fn question(table: &TableText<'_>, entry: &TomlEntry<'_>, findings: &mut Finding
     question
 }
 
-/// A parameter has one type, whichever branches ask for it.
+/// A parameter must have one type in all branches.
 fn check_parameters(
     table: &TableText<'_>,
     question: &Question,
@@ -154,7 +154,7 @@ fn branches(
     branches
 }
 
-/// The most branches of one `or`: each is planned on its own.
+/// Maximum number of branches of one `or`: each is planned separately.
 const BRANCHES_MAX: usize = 16;
 
 fn conditions(
@@ -226,8 +226,8 @@ fn operator(word: &str) -> Option<Operator> {
     })
 }
 
-/// DynamoDB orders strings, numbers and binaries, looks at the beginning of strings and binaries, and into strings, sets
-/// and lists.
+/// DynamoDB orders strings, numbers and binaries, tests prefixes of strings and binaries, and searches within strings,
+/// sets and lists.
 fn check_fit(
     attribute: &Attribute,
     operator: Operator,

@@ -64,7 +64,7 @@ fn snippet<'a>(
         .annotations(context)
 }
 
-/// The span, moved to characters of this text: a caller may have another text than the one that was parsed.
+/// The span, moved to character boundaries of this text: a caller may pass another text than the parsed one.
 fn within(text: &str, span: &Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(span.start.min(text.len()));
     let end = text.ceil_char_boundary(span.end.clamp(start, text.len()));

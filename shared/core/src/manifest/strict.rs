@@ -1,8 +1,8 @@
-//! Rules that `keyfold check` enforces, and that programs do without.
+//! Rules that only `keyfold check` enforces.
 //!
-//! They are newer than manifests in use, and no model breaks for lack of them: a function or a retrofit that runs with such a
-//! manifest goes on after an update, while whoever changes the manifest is told. So a broken rule is an error of `check`, and
-//! there is a model all the same.
+//! They are newer than manifests in use, and the model works without them. A function or a retrofit with such a
+//! manifest continues after an update, and the error appears when the manifest is checked. So a violation is an error
+//! of `check`, and the model is still returned.
 
 mod carried;
 mod claims;
@@ -33,7 +33,7 @@ pub(super) fn check(model: &Model, places: &Places, limit_max: u32, findings: &m
     shared_target::check(model, places, findings);
 }
 
-/// A question that asks for more than an answer can have is refused each time that it is asked.
+/// A question that asks for more items than an answer can have would be refused on every call.
 fn limit(question: &Question, places: &Places, most: u32, findings: &mut Findings<'_>) {
     let Some(limit) = question.limit.filter(|limit| *limit > most) else { return };
     let (table, name) = (&question.table, &question.name);

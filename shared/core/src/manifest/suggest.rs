@@ -7,7 +7,7 @@ pub(super) fn did_you_mean<'c>(wrong: &str, candidates: impl IntoIterator<Item =
     closest(wrong, candidates).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// "`a`, `b` or `c`", for messages that list what is possible.
+/// "`a`, `b` or `c`", for messages that list the alternatives.
 pub(super) fn one_of<'c>(candidates: impl IntoIterator<Item = &'c str>) -> String {
     let mut quoted: Vec<String> = candidates.into_iter().map(|name| format!("`{name}`")).collect();
     match (quoted.pop(), quoted.is_empty()) {

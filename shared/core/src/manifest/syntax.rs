@@ -1,11 +1,11 @@
-//! What TOML itself has to say, and what may still be believed of the tree after it.
+//! TOML's own syntax errors, and which findings remain valid after them.
 
 use std::collections::BTreeSet;
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Findings};
 
-/// Codes that say something of one field alone, whatever the rest of the text is.
+/// Codes about a single field, valid regardless of the rest of the text.
 const LOCAL: &[&str] = &[
     "unknown-field",
     "wrong-type",
@@ -19,7 +19,7 @@ const LOCAL: &[&str] = &[
 
 /// The syntax errors of a text.
 pub(super) struct Syntax {
-    /// Where the first one stands after which tables may be in the wrong place or lost.
+    /// The position of the first error after which tables may be misplaced or lost.
     broken_from: Option<usize>,
     lines: BTreeSet<usize>,
 }
@@ -43,7 +43,7 @@ impl Syntax {
                     .label("again here");
                 continue;
             }
-            // A value that is no value stays in its place; everything else can move what follows.
+            // An invalid value keeps its place; any other error can move the text after it.
             if !message.starts_with("string values must be quoted") {
                 syntax.broken_from = Some(syntax.broken_from.map_or(span.start, |from| from.min(span.start)));
             }
@@ -54,7 +54,7 @@ impl Syntax {
         syntax
     }
 
-    /// Takes back what was only a consequence.
+    /// Removes findings that only follow from syntax errors.
     pub(super) fn take_back(&self, findings: &mut Findings<'_>) {
         findings.retain(|found| self.believable(found));
     }

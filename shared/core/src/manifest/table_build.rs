@@ -14,7 +14,7 @@ use super::table_text::TableText;
 use crate::key::KeyRole;
 use crate::model::{Entity, Index, IndexKind, KeptFacts, KeyAttribute, Projection, Table};
 
-/// The table, unless something in it is wrong.
+/// The table, unless it has an error.
 pub(super) fn build<'a>(
     table: &TableText<'a>,
     keys: &Keys<'a>,

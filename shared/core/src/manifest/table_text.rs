@@ -1,5 +1,5 @@
-//! `[tables.ID]`: one table as written. What its names mean is found out later, so that one wrong name does not hide
-//! the next mistake.
+//! `[tables.ID]`: one table as written. Names are resolved later, so that one wrong name does not hide the next
+//! mistake.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ impl<'a> TableText<'a> {
 
     /// Is this warning silenced for the table, or for this index of it?
     pub(super) fn allows(&self, code: Code, index: Option<usize>) -> bool {
-        // Both are asked, so that neither is taken for unused.
+        // Both are read, so that neither is reported as unused.
         let by_index = index.and_then(|at| self.indexes.get(at)).is_some_and(|index| index.allow.has(code));
         self.allow.has(code) || by_index
     }
@@ -207,6 +207,6 @@ fn collection_bytes_warn(fields: &Fields<'_>, findings: &mut Findings<'_>) -> u6
             .report(Code::BadValue, node.span.clone(), message)
             .hint("an item collection of a table with local indexes can have at most 10 GB");
     }
-    // Between 0 and 10 GB, so the conversion neither wraps nor loses anything that matters.
+    // Between 0 and 10 GB, so the conversion neither wraps nor loses precision that matters.
     (written.map_or(COLLECTION_WARNING_GB, |(gb, _)| gb.clamp(0.0, COLLECTION_GB_MAX)) * GB) as u64
 }

@@ -1,7 +1,6 @@
-//! `[tables.ID.templates]`: templates with a name, for text that several keys repeat.
+//! `[tables.ID.templates]`: named templates, for text that several keys repeat.
 //!
-//! `{@owner}` in a template stands for the text of the template `owner`. The text takes its place before anything is read,
-//! so a name changes no key.
+//! `{@owner}` in a template is replaced by the text of the template `owner` before parsing, so a name changes no key.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,7 +22,7 @@ pub(super) struct Templates<'a> {
 /// A template's text with the named ones in their places.
 pub(super) struct Expanded {
     pub(super) text: String,
-    /// Where a piece of the text stands in the template as written; one that came from a name stands where the name does.
+    /// The position of each piece in the template as written; text from a name has the position of the name.
     pieces: Vec<(Range<usize>, Range<usize>)>,
 }
 
@@ -72,7 +71,7 @@ impl<'a> Templates<'a> {
     }
 }
 
-/// Where the next `{@NAME}` stands. A doubled brace is text.
+/// The position of the next `{@NAME}`. A doubled brace is literal text.
 fn next_name(text: &str, from: usize) -> Option<(usize, usize)> {
     let mut at = from;
     loop {
@@ -92,7 +91,7 @@ impl Expanded {
         self.pieces.push((start..self.text.len(), written));
     }
 
-    /// Where a part of the text stands in the template as written.
+    /// The position of a part of the text in the template as written.
     pub(super) fn written(&self, part: Range<usize>) -> Range<usize> {
         let place = |at: usize, is_end: bool| {
             let holds = |(piece, _): &&(Range<usize>, Range<usize>)| {

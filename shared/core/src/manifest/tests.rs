@@ -1,4 +1,4 @@
-//! What can be seen from inside only: the schema against the parser's words; and what keys resolve to.
+//! Tests of internals: the schema against the parser's words, and resolved keys.
 
 use std::collections::BTreeSet;
 
@@ -197,7 +197,7 @@ fn places_point_at_fields_tables_and_elements() {
     assert_eq!(at("questions.app.r"), None);
 }
 
-/// The codes of what is wrong with a text.
+/// The codes of a text's findings.
 fn codes_of(text: &str) -> Vec<&'static str> {
     parse("keyfold.toml", text).diagnostics.iter().map(|found| found.code).collect()
 }

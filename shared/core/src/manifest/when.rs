@@ -14,7 +14,7 @@ use super::values::value_of;
 use crate::model::{Attribute, When, WhenTest};
 use crate::value::AttributeValue;
 
-/// What conditions may ask about: the declared attributes, and how the table's own folded keys begin.
+/// What conditions may test: the declared attributes, and the prefixes of the table's own folded keys.
 #[derive(Clone, Copy)]
 pub(super) struct Askable<'s> {
     pub(super) table: &'s str,
@@ -22,7 +22,7 @@ pub(super) struct Askable<'s> {
     pub(super) own_keys: &'s [String],
 }
 
-/// Reads the table; what cannot be read is reported and left out.
+/// The conditions of a `when`; invalid ones are reported and left out.
 pub(super) fn conditions(
     node: &Node<'_>,
     what: &str,
@@ -59,7 +59,7 @@ fn condition(
         _ => WhenTest::In(vec![declared_value(&entry.node, attribute, &of, findings)?]),
     };
     if attribute.from_key {
-        // The key is made by the entity's template, so the entity must be known before the attribute is.
+        // The entity's template makes the key, so the entity must be known before the attribute is.
         findings
             .report(Code::BadFromKey, entry.name.span.clone(), format!("{of} is read from a key"))
             .hint("ask how the key begins: `PK = { begins-with = \"USER#\" }`");
@@ -72,7 +72,7 @@ fn condition(
     Some(When { attribute: attribute.name.clone(), test })
 }
 
-/// A folded key is made after the entity is known, so the only thing to ask of it is how it begins.
+/// A folded key is made once the entity is known, so only its prefix can be tested.
 fn key_prefix(entry: &TomlEntry<'_>, what: &str, findings: &mut Findings<'_>) -> Option<When> {
     let test = match entry.node.value {
         DeValue::Table(_) => test(entry, what, findings)?,

@@ -1,8 +1,8 @@
-//! What is deployed, and under which names.
+//! The parts to deploy, and their names.
 
 use std::collections::BTreeSet;
 
-/// What `keyfold template` writes besides the tables.
+/// The parts that `keyfold template` writes besides the tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Deploy {
     /// The id of the table that the audit writer writes, if there is to be one.

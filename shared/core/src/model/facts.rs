@@ -1,6 +1,6 @@
-//! What follows from a table's declaration alone, worked out once: the planner asks for it with every request.
+//! Facts that follow from a table's declaration alone, computed once: the planner needs them for every request.
 //!
-//! Not here: anything that depends on a request. `of_table` works it out.
+//! Not here: anything that depends on a request. `of_table` computes the facts.
 
 mod of_table;
 
@@ -16,7 +16,7 @@ use crate::value::AttributeValue;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub usize);
 
-/// What a table keeps of its own facts. A copy of a table begins without them, because whoever copies a table may change it.
+/// The cached facts of a table. A cloned table starts without them, because the clone may be changed.
 #[derive(Default)]
 pub struct KeptFacts(OnceLock<TableFacts>);
 
@@ -25,8 +25,8 @@ pub struct KeptFacts(OnceLock<TableFacts>);
 pub(crate) struct TableFacts {
     /// The entities that the table can hold.
     pub(crate) entities: Vec<EntityFacts>,
-    /// The attributes that every item has, whatever its entity: parts of its primary key, and what the manifest promises. The
-    /// primary keys of two entities can have different parts.
+    /// The attributes of every item: parts of its primary key, and attributes that the manifest requires. The primary
+    /// keys of two entities can have different parts.
     pub(crate) everywhere: Vec<SmolStr>,
     /// The attributes whose values the manifest lists, with the values.
     listed: Vec<(SmolStr, Vec<AttributeValue>)>,
@@ -38,21 +38,21 @@ pub(crate) struct TableFacts {
     pub(crate) indexes: Vec<KeyFacts>,
 }
 
-/// What is certain of the items of one entity.
+/// Facts about the items of one entity.
 #[derive(Debug, PartialEq)]
 pub(crate) struct EntityFacts {
     /// The entity; `None`: the items that are of no entity.
     pub(crate) entity: Option<EntityId>,
-    /// What such an item fulfils.
+    /// The conditions that such an item fulfils.
     pub(crate) conditions: Vec<Condition>,
-    /// The attributes that every such item has, beside those that every item of the table has.
+    /// The attributes of every such item, except those of every item in the table.
     pub(crate) present: Vec<SmolStr>,
     /// The attributes that no such item has.
     pub(crate) never: Vec<SmolStr>,
 }
 
-/// The facts of one key, of the table or of an index. A plan names most of a table's indexes, to say why each was rejected:
-/// names of ordinary length are copied from here without memory of their own.
+/// The facts of one key, of the table or of an index. A plan names most of a table's indexes with the reasons of their
+/// rejection, so short names are copied without an allocation.
 #[derive(Debug, PartialEq)]
 pub(crate) struct KeyFacts {
     /// The index's name; `None` for the table itself.
@@ -62,8 +62,8 @@ pub(crate) struct KeyFacts {
     /// The attributes without which an item has no such key and that not every item has, in the order of the key. Empty if the
     /// key depends on the entity.
     pub(crate) unpromised: Vec<SmolStr>,
-    /// What a request must say to name a partition, as far as that is clear without folding anything. Empty if the key depends
-    /// on the entity.
+    /// The tests that a request must have to select a partition, as far as they are known without folding. Empty if the
+    /// key depends on the entity.
     pub(crate) leads: Vec<Lead>,
     /// The share of a partition that is left by the listed values of its key's attributes. 1 if the key depends on the entity.
     pub(crate) listed_share: f64,
@@ -82,7 +82,7 @@ pub(crate) struct Lead {
 }
 
 impl KeptFacts {
-    /// The facts, worked out if nobody asked for them before.
+    /// The facts, computed on first use.
     fn get(&self, facts: impl FnOnce() -> TableFacts) -> &TableFacts {
         self.0.get_or_init(facts)
     }
@@ -115,7 +115,7 @@ impl Clone for KeptFacts {
 }
 
 impl PartialEq for KeptFacts {
-    /// Equal tables have equal facts, whether they were asked for them or not.
+    /// Cached facts do not affect equality.
     fn eq(&self, _: &KeptFacts) -> bool {
         true
     }

@@ -1,5 +1,5 @@
-//! What a retrofit in place does to attributes that are no folded keys. Programs that read the table meet it at once, and giving
-//! the retrofit up takes nothing back.
+//! Changes of a retrofit in place to attributes other than folded keys. Readers of the table see them at once, and
+//! abandoning the retrofit does not undo them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,19 +9,19 @@ use super::{FoldRule, KeyAttribute, KeySource, Remedy, Retrofit, Table};
 /// One attribute that a retrofit in place changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LiveChange {
-    /// It gets another name. What stood under that name is lost.
+    /// It is renamed. The former value under the new name is lost.
     Renamed {
         /// The name it has.
         attribute: String,
         /// The name it gets.
         to: String,
     },
-    /// It gets a constant. What it held is lost.
+    /// It is set to a constant. Its former value is lost.
     Set {
         /// The attribute.
         attribute: String,
     },
-    /// It goes.
+    /// It is removed.
     Dropped {
         /// The attribute.
         attribute: String,
@@ -44,7 +44,7 @@ impl LiveChange {
         }
     }
 
-    /// The field of the manifest that says so, and where in it.
+    /// The path of the manifest's field for this change.
     pub(crate) fn path(&self, retrofit: &Retrofit) -> String {
         match self {
             LiveChange::Renamed { attribute, .. } => format!("rename.{attribute}"),
@@ -72,7 +72,7 @@ impl fmt::Display for LiveChange {
 }
 
 impl Retrofit {
-    /// What changes on items of a live table besides folded keys; nothing where another table is written.
+    /// The changes to items of a live table besides folded keys; empty if the target is another table.
     pub fn live_changes(&self) -> Vec<LiveChange> {
         if self.from != self.to {
             return Vec::new();
@@ -91,8 +91,8 @@ impl Retrofit {
         let mended = changed.into_iter().map(|name| LiveChange::Mended { attribute: name.clone() });
         renamed.chain(set).chain(dropped).chain(mended).collect()
     }
-    /// The folded keys of a live table that a retrofit in place would leave stale: it changes what they are made of, and does not write
-    /// them. Each with that attribute.
+    /// The folded keys of a live table that a retrofit in place would make stale: it changes one of their attributes
+    /// without rewriting them.
     pub fn stale_keys(&self, table: &Table) -> Vec<StaleKey> {
         let changes = self.live_changes();
         let changed = changes.iter().map(|change| match change {
@@ -114,12 +114,12 @@ impl Retrofit {
     }
 }
 
-/// A folded key that a retrofit would leave as it is although what it is made of changes.
+/// A folded key that is not rewritten although one of its attributes changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleKey {
     /// The attribute that changes.
     pub attribute: String,
-    /// The index whose key is made of it; `None` for the table's own key.
+    /// The index with that key; `None` for the table's own key.
     pub index: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for StaleKey {
     }
 }
 
-/// The attributes that a folded key is made of, and those that tell which entity's template makes it.
+/// The attributes in a folded key's templates, and those that identify the entity.
 fn inputs_with_entities<'t>(table: &'t Table, key: &'t KeyAttribute) -> BTreeSet<&'t str> {
     let KeySource::Folded(rules) = &key.source else { return BTreeSet::new() };
     let by_entity = rules.iter().any(|FoldRule { entity, .. }| entity.is_some());

@@ -19,7 +19,7 @@ pub struct Prices {
     pub borrowed_from: Option<String>,
 }
 
-/// What the manifest's `[prices]` says.
+/// The manifest's `[prices]`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PriceOverrides {
     /// The region.
@@ -34,7 +34,7 @@ pub struct PriceOverrides {
     pub storage_gb_month: Option<f64>,
 }
 
-/// A price that is none.
+/// An invalid price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the price `{field}` is not a number of dollars, zero or more")]
 pub struct PriceError {
@@ -91,8 +91,8 @@ impl Prices {
         BUILT_IN.into_iter().find(|built_in| built_in.0 == region).map(Prices::built_in)
     }
 
-    /// These prices with others laid over them. A region with built-in prices brings its own; for another one, whatever
-    /// is not given stays as it was, and [`borrowed_from`](Self::borrowed_from) says so.
+    /// These prices with overrides. A region with built-in prices uses those; for another region, values not given stay
+    /// unchanged, and [`borrowed_from`](Self::borrowed_from) names their region.
     #[must_use]
     pub fn with(self, overrides: PriceOverrides) -> Prices {
         let mut prices = match &overrides.region {

@@ -1,4 +1,4 @@
-//! What proves that an item has the attributes of a scope, where only its keys hold them.
+//! Proof that an item has the attributes of a scope, where only its keys hold them.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl Table {
         scope: &BTreeMap<String, AttributeValue>,
     ) -> Option<Condition> {
         let tests: Tests<'_> = scope.iter().map(|(name, own)| (name.as_str(), Test::Equal(own))).collect();
-        // The primary key was asked before: where it cannot be read, it proves nothing.
+        // The primary key was tried before; if it is unreadable, it proves nothing.
         let is_own = |key: &KeyAttribute| self.key_attributes().any(|own| own.name == key.name);
         let mut proofs = Vec::new();
         let mut absent = Vec::new();
@@ -40,8 +40,8 @@ impl Table {
         (!proofs.is_empty()).then_some(Condition::Any(proofs))
     }
 
-    /// An attribute of the scope that no key proves for any entity. Callers cannot write such a table: nothing would show whose
-    /// items they change.
+    /// An attribute of the scope that no key proves for any entity. Callers cannot write such a table: they could
+    /// change items of others.
     pub(crate) fn unproven_scope(&self) -> Option<&str> {
         // Any value will do: only the form of the keys counts.
         let value = |name: &String| (name.clone(), AttributeValue::S("x".to_owned()));
@@ -67,7 +67,7 @@ fn rule_of(key: &KeyAttribute, entity: Option<EntityId>) -> Option<&FoldRule> {
     }
 }
 
-/// The condition that a key lies in this range; `None` for a range that is open on one side.
+/// The condition that a key is in this range; `None` for a range with an open side.
 fn is_within(key: &str, range: KeyRange) -> Option<Condition> {
     let text = AttributeValue::S;
     let comparison = match range {

@@ -5,9 +5,9 @@ use crate::manifest::diagnostic::Findings;
 use crate::manifest::table_text::TableText;
 use crate::model::{Index, Projection, Table};
 
-/// What DynamoDB adds to each entry of an index.
+/// The bytes that DynamoDB adds to each index entry.
 const ENTRY_OVERHEAD_BYTES: u64 = 100;
-/// What the keys of an entry take, as a guess: the manifest does not know their length.
+/// The assumed bytes of an entry's keys: the manifest does not know their length.
 const ENTRY_KEYS_BYTES: u64 = 100;
 
 pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: &mut Findings<'_>) {
@@ -37,7 +37,7 @@ pub(in crate::manifest) fn check(text: &TableText<'_>, table: &Table, findings: 
     }
 }
 
-/// What the entries of one item in all local indexes take, at most.
+/// The maximum bytes of one item's entries in all local indexes.
 fn entries_bytes(table: &Table, item_bytes: u64) -> u64 {
     let entry = |index: &Index| match index.projection {
         Projection::KeysOnly => item_bytes.min(ENTRY_KEYS_BYTES),

@@ -24,8 +24,8 @@ pub(in crate::manifest) fn check(table: &TableText<'_>, keys: &Keys<'_>, finding
     }
 }
 
-/// Can items of the two entities have one primary key? Only keys that the entities make differently are looked at: where
-/// all entities share one key, it is what tells items apart.
+/// Can items of the two entities have the same primary key? Keys shared by all entities are skipped: they identify
+/// items.
 fn collide(table: &TableText<'_>, keys: &Keys<'_>, one: usize, other: usize) -> bool {
     let mut is_of_entities = false;
     for place in [KeyPosition::PARTITION, KeyPosition::SORT] {

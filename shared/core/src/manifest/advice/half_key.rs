@@ -1,4 +1,4 @@
-//! Half an index key: an item with the one half and without the other is not in the index.
+//! Incomplete index keys: an item with only one of the two keys is not in the index.
 
 use crate::key::KeyRole;
 use crate::manifest::code::Code;
@@ -40,7 +40,7 @@ fn unfilled(table: &TableText<'_>, at: usize, findings: &mut Findings<'_>) {
         .hint(format!("give an entity both `indexes.{0}.partition` and `indexes.{0}.sort`", index.value));
 }
 
-/// An entity that gives a template for one half meant to be in the index.
+/// Reports an entity that has a template for only one of the two keys.
 fn half(table: &TableText<'_>, halves: [KeyPosition; 2], entity: usize, findings: &mut Findings<'_>) {
     let given = halves.into_iter().find_map(|half| {
         let (_, text) = half.templates(table).find(|(other, _)| *other == entity)?;

@@ -1,4 +1,4 @@
-//! A partition key with so few values that a handful of partitions take all the load.
+//! A partition key with so few values that a handful of partitions take the whole load.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html>
 
@@ -12,7 +12,7 @@ use crate::manifest::parts::{choices, combinations, sharded};
 use crate::manifest::table_text::TableText;
 use crate::model::{IndexKind, KeyAttribute, KeySource, Table};
 
-/// From this many partitions on, nothing is said.
+/// The number of partitions from which there is no warning.
 const PARTITIONS_ENOUGH: u64 = 10;
 
 pub(in crate::manifest) fn check(
@@ -42,7 +42,7 @@ fn check_key(
 ) {
     let attributes = &text.attributes.by_name;
     if let [KeyAttribute { name, source: KeySource::Folded(_), .. }] = partition {
-        // Each entity fills its own partitions, so each is counted alone.
+        // Each entity fills its own partitions, so each is counted separately.
         for (rule, template) in keys.folds.get(name).iter().flat_map(|fold| &fold.parsed) {
             let parts = rule.template.parts();
             let count = combinations(parts, attributes).filter(|_| !sharded(parts));

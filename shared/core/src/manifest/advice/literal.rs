@@ -1,4 +1,4 @@
-//! A key that is the name of an attribute where its value was meant: `sort = "account_id"` in an entity.
+//! A key that is an attribute's name instead of its value: `sort = "account_id"` in an entity.
 
 use crate::key::Part;
 use crate::manifest::code::Code;

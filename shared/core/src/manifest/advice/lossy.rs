@@ -1,4 +1,4 @@
-//! A table's own key that forgets something of its attributes: then two items can have one key.
+//! A table's own key that drops part of an attribute: two items can then have the same key.
 
 use crate::key::{Codec, Part};
 use crate::manifest::code::Code;
@@ -25,7 +25,7 @@ pub(in crate::manifest) fn check(table: &TableText<'_>, keys: &Keys<'_>, finding
     }
 }
 
-/// What a codec leaves out that tells two values apart, and what that means.
+/// The information that a codec drops, and the consequence.
 fn forgotten(codec: &Codec) -> Option<(&'static str, &'static str)> {
     match codec {
         Codec::Lower | Codec::Upper => Some((

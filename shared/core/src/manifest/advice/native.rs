@@ -19,7 +19,7 @@ pub(in crate::manifest) fn check(
             let of_table = retrofits.iter().filter(|retrofit| retrofit.to == table.id);
             of_table.flat_map(|retrofit| retrofit.misfits.keys()).any(|of| of.attribute == *name)
         };
-        // A folded key leaves items out whose value has another type; DynamoDB refuses to write them beside a native key.
+        // A folded key omits items whose value has another type; with a native key DynamoDB refuses to write them.
         if partition.iter().chain(&sort).any(is_misfit) {
             continue;
         }
@@ -37,13 +37,13 @@ pub(in crate::manifest) fn check(
     }
 }
 
-/// The two lists of a native key, if the folded one has nothing that a native one lacks.
+/// The two lists of an equivalent native key, if there is one.
 fn native<'t>(table: &'t Table, index: &'t Index) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
     // Only global indexes have native keys.
     if index.kind != IndexKind::Global {
         return None;
     }
-    // A key that another key shares is there already, and costs nothing more.
+    // A key that another key shares exists already and costs nothing more.
     let shared = |key: &KeyAttribute| {
         let elsewhere = table.indexes.iter().filter(|other| other.name != index.name);
         table
@@ -64,7 +64,7 @@ fn native<'t>(table: &'t Table, index: &'t Index) -> Option<(Vec<&'t str>, Vec<&
     (!partition.is_empty() && all.len() == partition.len() + sort.len()).then_some((partition, sort))
 }
 
-/// The attributes of a key that is natural, or joined from plain attributes in one way for all items.
+/// The attributes of a key that is natural, or joined from plain attributes in the same way for all items.
 fn plain<'t>(table: &'t Table, key: &'t KeyAttribute) -> Option<Vec<&'t str>> {
     let rules = match &key.source {
         KeySource::Natural => return Some(vec![&key.name]),
@@ -88,7 +88,7 @@ fn plain<'t>(table: &'t Table, key: &'t KeyAttribute) -> Option<Vec<&'t str>> {
 }
 
 fn is_plain(table: &Table, name: &str, codec: &Codec) -> bool {
-    // Items need not store what a key holds.
+    // An attribute that a key holds need not be stored.
     let is_stored = |attribute: &&Attribute| !attribute.from_key;
     let scalar = table
         .attributes

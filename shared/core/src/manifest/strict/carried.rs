@@ -1,5 +1,5 @@
-//! The folded keys of the source's indexes: in another table they are attributes that nobody keeps right. Its primary key is another
-//! matter: it says which item an item is of.
+//! The folded keys of the source's indexes: in another table nothing maintains these attributes. The source's primary
+//! key is allowed, because it identifies the source item.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;

@@ -5,7 +5,7 @@ use crate::manifest::diagnostic::Findings;
 use crate::manifest::places::Places;
 use crate::model::Model;
 
-/// What the path of a claim begins with: the authorizers of API Gateway and of function URLs.
+/// The prefixes of a claim's path: the authorizers of API Gateway and of function URLs.
 const AUTHORIZERS: [&str; 3] = ["jwt.", "iam.", "lambda."];
 
 pub(super) fn check(model: &Model, places: &Places, findings: &mut Findings<'_>) {

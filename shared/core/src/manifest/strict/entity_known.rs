@@ -1,4 +1,4 @@
-//! Entities of a target that no item of the source can be known to be: without an entity an item gets no key, and is refused.
+//! Entities of a target that no source item can be identified as. Without an entity an item has no key and is refused.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;

@@ -1,4 +1,4 @@
-//! In place, only the folded keys of `fills` change: anything else must be said, and no other key may become stale.
+//! In place, only the folded keys of `fills` change: other changes must be declared, and no other key may become stale.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;

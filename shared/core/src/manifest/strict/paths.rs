@@ -1,4 +1,4 @@
-//! Where retrofits lead. One that leads back to where another began reads what that one fills.
+//! Chains of retrofits. A cycle would read the tables that it fills.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::manifest::diagnostic::Findings;
 use crate::manifest::places::Places;
 use crate::model::{Model, Retrofit};
 
-/// Reports each retrofit that is on a way back to its own source, once for each set of retrofits.
+/// Reports each retrofit that is on a cycle, once for each set of retrofits.
 pub(super) fn check(model: &Model, places: &Places, findings: &mut Findings<'_>) {
     let mut known: BTreeSet<BTreeSet<&str>> = BTreeSet::new();
     for retrofit in model.retrofits.iter().filter(|retrofit| retrofit.from != retrofit.to) {
@@ -30,11 +30,11 @@ pub(super) fn check(model: &Model, places: &Places, findings: &mut Findings<'_>)
     }
 }
 
-/// The shortest chain of retrofits from this one to its source; `None` if nothing leads there.
+/// The shortest chain of retrofits from this one back to its source; `None` if there is none.
 fn way_back<'m>(model: &'m Model, first: &'m Retrofit) -> Option<Vec<&'m Retrofit>> {
     let mut ways = vec![vec![first]];
     let mut seen = BTreeSet::from([first.to.as_str()]);
-    // Each round leads to tables that no round before did, so it ends.
+    // Each round reaches only new tables, so the loop ends.
     while !ways.is_empty() {
         if let Some(way) = ways.iter().find(|way| way.last().is_some_and(|last| last.to == first.from)) {
             return Some(way.clone());

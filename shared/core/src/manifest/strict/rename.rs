@@ -1,4 +1,4 @@
-//! `rename`: of an attribute that nobody knows, and over the source's key.
+//! `rename` of an undeclared attribute, or over the source's key.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;
@@ -25,7 +25,7 @@ pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, finding
                 ))
                 .maybe_hint(did_you_mean(old, known));
         }
-        // In place, nothing may take the place of a key at all: `retrofit-key`.
+        // In place, a key cannot be overwritten at all: `retrofit-key`.
         let is_lost =
             source.key_attributes().any(|key| key.name == *new) && !retrofit.rename.contains_key(new);
         if is_lost && retrofit.from != retrofit.to {

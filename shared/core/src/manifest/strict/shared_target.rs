@@ -1,6 +1,7 @@
-//! Two tables that are carried into one: items of both can claim one place there.
+//! Two tables copied into one: items of both can claim the same key.
 //!
-//! Retrofits of one source may share a target: one is begun after the other was given up. In place there is nothing to claim.
+//! Retrofits of one source may share a target: the second starts after the first was abandoned. In place there are no
+//! claims.
 
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::key::Part;
 use crate::model::{Entity, EntityId, FoldRule, Index, KeyAttribute, KeySource, Table};
 
 impl Table {
-    /// What follows from the declaration alone.
+    /// The facts of the declaration.
     pub(crate) fn facts(&self) -> &TableFacts {
         let facts = self.facts.get(|| TableFacts::of(self));
         // Only here: it would cost more than the plan.
@@ -49,7 +49,7 @@ impl TableFacts {
     }
 }
 
-/// Every entity, and items of none if the table's own key can be made without one.
+/// Every entity, and `None` for items without one if the table's own key needs no entity.
 fn entities_of(table: &Table) -> impl Iterator<Item = Option<EntityId>> {
     let entities = (0..table.entities.len()).map(|number| Some(EntityId(number)));
     let others = table.key_attributes().all(|key| required(key, None).is_some());
@@ -77,7 +77,7 @@ impl EntityFacts {
                 (table.entities.iter().map(is_not).collect(), Vec::new(), Vec::new())
             }
         };
-        // Where the table's key cannot be made for an entity there are no such items, and nothing is said of them.
+        // If an entity cannot have the table's key, such items do not exist and need no facts.
         let keys: Option<Vec<_>> = table.key_attributes().map(|key| required(key, entity)).collect();
         let in_keys = keys.into_iter().flatten().flatten().map(SmolStr::from);
         let present = promised.iter().cloned().chain(in_keys).chain(requires.into_iter().map(SmolStr::from));
@@ -137,7 +137,7 @@ fn required(key: &KeyAttribute, entity: Option<EntityId>) -> Option<Vec<&str>> {
     Some(rule.template.parts().iter().filter_map(part).collect())
 }
 
-/// What the attributes of a partition key need, up to the first folded one: what follows that is known only when it is folded.
+/// The requirements of a partition key's attributes, up to the first folded one: later ones depend on its value.
 fn leads(facts: &TableFacts, partition: &[KeyAttribute]) -> Vec<Lead> {
     let lead = |name: &str, by_equality| Lead {
         attribute: name.into(),
