@@ -1,7 +1,8 @@
-//! Questions: a request becomes a plan, and a plan is data.
+//! Queries: a request becomes a plan, and a plan is data.
 //!
-//! The way of a request: [`request`] (literal, as sent) -> [`check`](mod@check) (against the model) -> [`plan`](mod@plan) (candidates, prices,
-//! the choice) -> [`explain`] (for people) and [`expression`] (for DynamoDB). Nothing here sends anything.
+//! The path of a request: [`request`] (literal, as sent) -> [`check`](mod@check) (against the model) ->
+//! [`plan`](mod@plan) (candidates, prices, the choice) -> [`explain`] (for people) and [`expression`] (for DynamoDB).
+//! Nothing here sends anything.
 
 pub mod advise;
 pub mod check;

@@ -1,7 +1,6 @@
-//! Which index would serve each named question, before anyone has asked it.
+//! Plans for named questions without parameter values.
 //!
-//! A question has no values yet, so stand-ins of the right types take their places: they decide nothing but let the
-//! planner see which attributes are given, and how.
+//! Stand-ins of the right types replace the values: they show the planner only which attributes are given, and how.
 
 use crate::condition::Comparison;
 use crate::model::{Attribute, AttributeKind, Model, Operator, Question, QuestionCondition, Table};
@@ -11,7 +10,7 @@ use crate::query::plan::{PlanError, QueryPlan, plan};
 use crate::query::readiness::Readiness;
 use crate::value::AttributeValue;
 
-/// What would become of one question.
+/// The plan of one question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice<'m> {
     /// The question.
@@ -20,7 +19,7 @@ pub struct Advice<'m> {
     pub table: &'m Table,
     /// Asked with its optional conditions? `None` if it has none.
     pub with_optional: Option<bool>,
-    /// The plan, or why there is none.
+    /// The plan, or the reason why there is none.
     pub outcome: Result<QueryPlan, PlanError>,
 }
 
@@ -40,8 +39,8 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
     advice
 }
 
-/// The question as a request, with stand-ins for values. Of a table with a scope it is asked by a caller with claims: that is
-/// whom the query API answers, and such a caller is answered from fewer indexes.
+/// The question as a request, with stand-ins for values. For a table with a scope the caller has claims, as in the
+/// query API: such a caller can use fewer indexes.
 fn stand_in<'m>(table: &'m Table, question: &Question, with_optional: bool) -> CheckedRequest<'m> {
     let asked = |condition: &QuestionCondition| {
         let attribute = table.attribute_of(question.entities_of(condition), &condition.attribute)?;

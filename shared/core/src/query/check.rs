@@ -19,9 +19,9 @@ pub use values::{typed_text, typed_value};
 /// Who asks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Caller {
-    /// Someone who may see every item: the operator at the command line.
+    /// A caller who may read every item: the operator at the command line.
     Trusted,
-    /// Someone whose claims limit what is seen: claim path (`jwt.org`) -> value.
+    /// A caller whose claims limit the items: claim path (`jwt.org`) -> value.
     Claims(BTreeMap<String, String>),
 }
 
@@ -32,14 +32,14 @@ pub struct CheckedRequest<'m> {
     pub table: &'m Table,
     /// The entities wanted, ascending; empty for every item of the table.
     pub entities: Vec<EntityId>,
-    /// What is asked of items, the caller's scope included.
+    /// The condition, including the caller's scope.
     pub condition: Condition,
-    /// The attributes that the caller's claims fix, with their values. Empty if the caller may see every item. Where there are
-    /// some, nothing but items with these values is read: what a read costs would tell something of the others.
+    /// The attributes fixed by the caller's claims, with their values; empty if the caller may read every item.
+    /// Otherwise only items with these values are read: the cost of other reads would reveal other items.
     pub scope: BTreeMap<String, AttributeValue>,
     /// The order of the answer.
     pub order: Vec<OrderBy>,
-    /// The most items of this answer.
+    /// Maximum items in this answer.
     pub limit: u32,
     /// Did the request set the limit itself? Then the answer ends there; otherwise it is a page of a longer one.
     pub limited: bool,
@@ -51,7 +51,7 @@ pub struct CheckedRequest<'m> {
     pub consistent: bool,
     /// May a scan answer it?
     pub scan: bool,
-    /// The most items to sort in memory.
+    /// Maximum items to sort in memory.
     pub sort_in_memory: Option<u32>,
 }
 
@@ -125,7 +125,7 @@ fn find_select(table: &Table, names: Option<&[String]>) -> Result<Option<Vec<Str
     match names {
         None => Ok(None),
         Some([]) => Err(RequestError::EmptySelect),
-        // What is not declared is carried along untyped, so it can be selected too.
+        // Undeclared attributes can be selected too.
         Some(names) if names.len() > 1000 => {
             Err(RequestError::TooMany { what: "attributes in `select`", most: 1000 })
         }
@@ -159,7 +159,7 @@ fn check_sort(most: Option<u32>) -> Result<Option<u32>, RequestError> {
     }
 }
 
-/// What the caller's claims fix of a table's items: attribute -> value. Empty for a caller who may see every item.
+/// The values that the caller's claims fix: attribute -> value. Empty for a caller who may read every item.
 pub fn caller_scope(
     table: &Table,
     caller: &Caller,
@@ -169,7 +169,7 @@ pub fn caller_scope(
     for (name, claim) in &table.scope {
         let attribute = find_attribute(table, &[], name)?;
         let value = claims.get(claim).ok_or_else(|| RequestError::ClaimMissing { claim: claim.clone() })?;
-        // A claim that no item can have is a right to nothing: the request itself is in order.
+        // A claim that no item can match grants nothing; the request itself is valid.
         let mismatch = |_| RequestError::ClaimMismatch {
             table: table.id.clone(),
             attribute: name.clone(),
@@ -181,7 +181,7 @@ pub fn caller_scope(
     Ok(scope)
 }
 
-/// What the caller's claims fix. A request for items outside of that is refused.
+/// The values fixed by the caller's claims. A request for items outside the scope is refused.
 fn find_scope(
     table: &Table,
     asked: &Condition,
@@ -194,7 +194,7 @@ fn find_scope(
     }
 }
 
-/// What is asked, of the items in the scope.
+/// The condition, limited to the scope.
 pub(super) fn in_scope(scope: &BTreeMap<String, AttributeValue>, asked: Condition) -> Condition {
     if scope.is_empty() {
         return asked;
@@ -205,7 +205,7 @@ pub(super) fn in_scope(scope: &BTreeMap<String, AttributeValue>, asked: Conditio
     Condition::all(scope.iter().map(own).chain([asked]))
 }
 
-/// Is the attribute asked, beside everything else, to be a value that the scope excludes?
+/// Does the condition require a value of this attribute that the scope excludes?
 fn asks_for_another(asked: &Condition, name: &str, own: &AttributeValue) -> bool {
     match asked {
         Condition::All(parts) => parts.iter().any(|part| asks_for_another(part, name, own)),

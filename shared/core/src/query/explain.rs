@@ -1,4 +1,4 @@
-//! A plan for people, and as JSON.
+//! A plan as text for people, and as JSON.
 
 use std::fmt::{self, Write};
 
@@ -23,7 +23,7 @@ pub struct Explanation {
     pub delivery: String,
     /// The read units expected.
     pub estimated_read_units: f64,
-    /// What else was considered.
+    /// The rejected candidates.
     pub rejected: Vec<ExplainedRejection>,
 }
 
@@ -47,7 +47,7 @@ pub struct ExplainedRead {
     /// The filter, as DynamoDB gets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_expression: Option<String>,
-    /// What is checked on each item after it has arrived.
+    /// The condition checked on each item after it arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recheck: Option<String>,
     /// Where attributes come from that the index does not hold.

@@ -1,4 +1,4 @@
-//! Conditions as DynamoDB's expressions: with placeholders to send, and spelled out for people.
+//! Conditions as DynamoDB expressions: with placeholders to send, and with values to read.
 
 use std::collections::BTreeMap;
 
@@ -35,17 +35,17 @@ pub fn expressions(access: &Access, projection: Option<&[String]>) -> Expression
     Expressions { key_condition, filter, projection, names: holders.names, values: holders.values }
 }
 
-/// A key condition for people; `None` for a scan.
+/// A key condition as text; `None` for a scan.
 pub fn readable_key_condition(operation: &Operation) -> Option<String> {
     key_condition(operation, &mut Plain)
 }
 
-/// A condition for people; `None` if it asks nothing.
+/// A condition as text; `None` if it is always true.
 pub fn readable_condition(asked: &Condition) -> Option<String> {
     condition(asked, &mut Plain)
 }
 
-/// A condition by itself, as a write carries it; more placeholders can be added for the update beside it.
+/// The condition of a write; placeholders of an update can be added.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConditionExpression {
     /// `ConditionExpression`.
@@ -57,7 +57,7 @@ pub struct ConditionExpression {
 }
 
 impl ConditionExpression {
-    /// The expression of a condition that asks something.
+    /// The expression of a condition that is not always true.
     pub fn of(asked: &Condition) -> ConditionExpression {
         let mut holders = Placeholders::default();
         let mut text = Text::of(&mut holders);
@@ -156,7 +156,7 @@ fn condition(asked: &Condition, words: &mut dyn Words) -> Option<String> {
 }
 
 const AND: &str = " AND ";
-/// Room for a text: most ask one or two things.
+/// Initial capacity of an expression: most have one or two comparisons.
 const TEXT_GUESSED: usize = 64;
 
 /// An expression that is being written.

@@ -1,8 +1,7 @@
-//! What retrofits keep on items for themselves: no reader of Keyfold's sees it.
+//! Tombstones are excluded from every read.
 //!
-//! A retrofit into another table leaves a tombstone where an item was deleted, until it is finalised: the item's key and two
-//! attributes of Keyfold's. A reader that took it for an item would see what nobody wrote. So it is left out where it is
-//! read, before limits and counts.
+//! A retrofit into another table replaces a deleted item by a tombstone until it is finalised: the item's key and two
+//! of Keyfold's own attributes. It must not appear as an item, so reads exclude it before limits and counts apply.
 
 use std::borrow::Cow;
 
@@ -40,7 +39,8 @@ pub fn without_tombstones<'p>(table: &Table, access: &'p Access) -> Cow<'p, Acce
     if shows || access.hydration == Hydration::Fetched {
         access.filter = Condition::all([access.filter, is_item()]);
     } else if access.hydration != Hydration::ByKey {
-        // The entry does not show what it is, so the item itself is read. It may have changed since: it is asked everything again.
+        // The index entry does not contain the attribute, so the item itself is read. It may have changed in the
+        // meantime, so all conditions are checked again.
         access.hydration = Hydration::ByKey;
         access.recheck = Condition::all([access.filter.clone(), access.recheck]);
     }
@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn an_item_that_is_read_for_its_entry_is_asked_everything_again() {
-        // The index has the table's own key the other way round, so a tombstone can have an entry, and the entry does not show it.
+        // The index key swaps the table's key attributes, so a tombstone can have an entry, which does not contain the
+        // attribute.
         let manifest = r#"
             [tables.t]
             name = "tableOfTheCase"

@@ -1,17 +1,18 @@
-//! From a checked request to a plan: what is read, from where, in which order, at what price.
+//! From a checked request to a plan: the reads, their sources, their order and their price.
 //!
 //! A request passes through these types, in this order:
 //!
-//! 1. `PlanContext` (`context`): the request, the access paths of its table, what is certain of each entity;
-//! 2. `Conjunction` (`clauses`, `conjunction`, `by_entity`): what all clauses together say of each attribute;
-//! 3. `AccessPath` (`path`, `keyspace`): the table or one index, with the key that the items of an entity have in it;
+//! 1. `PlanContext` (`context`): the request, the access paths of its table, the facts of each entity;
+//! 2. `Conjunction` (`clauses`, `conjunction`, `by_entity`): the combined test of each attribute by all clauses;
+//! 3. `AccessPath` (`path`, `keyspace`): the table or one index, with the key that an entity's items have in it;
 //! 4. `PathPlanner` (`planner`, `expansion`): the `PlannedRead`s by which one path answers one conjunction;
-//! 5. `Candidate` (`candidate`, `join`, `delivery`, `estimate`): reads that answer everything, in order, with their price;
-//! 6. `ChosenPlan` (`choose`): the cheapest of them. Every other path has a `RejectReason`.
+//! 5. `Candidate` (`candidate`, `join`, `delivery`, `estimate`): reads that answer the whole request, in order, with a
+//!    price;
+//! 6. `ChosenPlan` (`choose`): the cheapest candidate. Every other path has a `RejectReason`.
 //!
-//! A plan never loses an item: an index is used only if every matching item is in it, what a key answers only in part is
-//! checked again on the items, and "key conditions AND filter AND recheck" says the same as the request. The choice
-//! among correct plans is by price, and always the same for the same request.
+//! A plan never loses an item: an index is used only if every matching item is in it, conditions that a key answers
+//! only partly are checked again on the items, and "key conditions AND filter AND recheck" equals the request. Among
+//! correct plans the price decides, and the same request always has the same plan.
 
 mod access;
 mod by_entity;
@@ -44,7 +45,7 @@ use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
 use crate::query::readiness::{Pending, Readiness};
 
-/// What will be done for a request.
+/// The plan of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryPlan {
     /// The table's id in the manifest.
@@ -57,7 +58,7 @@ pub struct QueryPlan {
     pub delivery: Delivery,
     /// The order of the answer.
     pub order: Vec<OrderBy>,
-    /// The most items of the answer.
+    /// Maximum items in the answer.
     pub limit: u32,
     /// The attributes of the answer; all if absent.
     pub select: Option<Vec<String>>,
@@ -65,11 +66,11 @@ pub struct QueryPlan {
     pub count: bool,
     /// Strongly consistent reads.
     pub consistent: bool,
-    /// Could the one item that is read be outside the caller's scope? Then what it cost is shown as if there were none.
+    /// Could the single item read be outside the caller's scope? Then its cost is reported as for a missing item.
     pub hides_cost: bool,
-    /// The read units that it will take, as a guess from what the manifest expects.
+    /// The estimated read units, from the manifest's expectations.
     pub estimated_units: f64,
-    /// What else was considered, and why not.
+    /// The rejected candidates, with reasons.
     pub rejected: Vec<RejectedPath>,
 }
 
@@ -86,17 +87,17 @@ impl QueryPlan {
 pub struct PlanError {
     /// The table.
     pub table: String,
-    /// What stands in the way.
+    /// The problem.
     pub problem: PlanProblem,
     /// Why each table and index was rejected.
     pub rejected: Vec<RejectedPath>,
     /// An index that answers, as manifest text.
     pub suggestion: Option<String>,
-    /// What else helps, each as the rest of a sentence.
+    /// Other remedies, each as the rest of a sentence.
     instead: Vec<String>,
 }
 
-/// What stands in the way of a plan.
+/// Why there is no plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlanProblem {
     /// Only a scan could answer, and the request does not allow one.
@@ -105,7 +106,7 @@ pub enum PlanProblem {
     NeedsSort,
     /// No table or index keeps the items in the caller's scope apart from others.
     NeedsScopedIndex,
-    /// What answers it is still being filled, and hides the items that are not in it yet.
+    /// The index is still being filled and lacks items.
     Pending(Box<ReadFrom>, Box<Pending>),
 }
 
@@ -135,14 +136,14 @@ impl PlanError {
         }
     }
 
-    /// What the asker can do.
+    /// A suggestion.
     pub fn hint(&self) -> String {
         self.ways(true)
     }
 
-    /// What the asker can do where scans are not to be had. `None`: the same as elsewhere.
+    /// A suggestion for callers who cannot scan; `None`: the same as [`hint`](Self::hint).
     pub fn hint_without_scan(&self) -> Option<String> {
-        // A scan reads the items of everybody, so a caller with a scope is never told of one.
+        // A scan reads the items of all callers, so it is never suggested to a caller with a scope.
         matches!(self.problem, PlanProblem::NeedsScan | PlanProblem::Pending(..)).then(|| self.ways(false))
     }
 
@@ -168,7 +169,7 @@ impl PlanError {
     }
 }
 
-/// Plans a request. `readiness`: which indexes a retrofit still fills; none of them is read.
+/// Plans a request. `readiness`: the indexes that a retrofit still fills; none of them is read.
 pub fn plan(request: &CheckedRequest<'_>, readiness: &Readiness) -> Result<QueryPlan, PlanError> {
     let choice = choose::choose(&PlanContext::of(request, readiness));
     let Some(best) = choice.best else { return Err(refusal(request, choice.rejected)) };
@@ -214,7 +215,7 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanErr
     PlanError { table: request.table.id.clone(), problem, rejected, suggestion, instead }
 }
 
-/// What is pending, if the request would be answered once nothing is: then a new index is no remedy, but time is.
+/// The pending index, if the request could use it once it is complete. Then no new index is needed.
 fn awaited(request: &CheckedRequest<'_>, rejected: &[RejectedPath]) -> Option<(ReadFrom, Box<Pending>)> {
     let (path, pending) = rejected.iter().find_map(|path| match &path.reason {
         RejectReason::Pending(pending) => Some((path, pending.clone())),

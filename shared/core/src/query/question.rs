@@ -1,8 +1,8 @@
-//! A named question and its parameters become a request.
+//! Builds a request from a named question and its parameters.
 //!
-//! Each condition of the question is one parameter: `resourceId=123bbb` where it is asked by equality, else with the
-//! operator after a dot: `timestamp.beginsWith=2017-03`. `between` takes `low..high`, or the parameter twice; `in` takes
-//! values between commas, or the parameter once for each value, which may then hold commas.
+//! Each condition of the question is one parameter: `resourceId=123bbb` for equality, otherwise with the operator after
+//! a dot: `timestamp.beginsWith=2017-03`. `between` takes `low..high`, or the parameter twice; `in` takes values
+//! between commas, or the parameter once for each value, which may then contain commas.
 
 mod error;
 mod name;
@@ -144,7 +144,7 @@ fn order(question: &Question, params: &mut Params) -> Vec<String> {
     given.iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
 }
 
-/// The question's own limit is the most that can be asked for.
+/// The question's own limit is the maximum.
 fn limit(question: &Question, params: &mut Params) -> Result<Option<u32>, QuestionError> {
     let Some(text) = one("limit", params)? else { return Ok(question.limit) };
     let most = question.limit.unwrap_or(PAGE_ITEMS_MAX);
@@ -196,7 +196,7 @@ impl Params {
         self.0.remove(name).unwrap_or_default()
     }
 
-    /// The name of a parameter that nobody has taken.
+    /// The name of an unknown parameter, if there is one.
     pub fn left(&self) -> Option<&str> {
         self.0.keys().next().map(String::as_str)
     }

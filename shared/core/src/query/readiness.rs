@@ -1,12 +1,11 @@
-//! Which tables and indexes hold all their items, as an input of the planner.
+//! Which tables and indexes are complete, as an input of the planner.
 //!
-//! A retrofit fills an index item by item. Until it is cut over, a query of the index gives the items that it has reached and
-//! hides the others. The planner does not use such an index; it cannot know by itself which one that is, because it reads
-//! nothing. The callers read it from the control table.
+//! A retrofit fills an index item by item. Until the cut-over, a query of the index returns only the items reached so
+//! far, so the planner does not use it. Callers read the state from the control table, because the planner does no I/O.
 
 use std::collections::BTreeMap;
 
-/// What is pending. Everything else is complete.
+/// The pending tables and indexes. All others are complete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readiness {
     pending: BTreeMap<(String, Option<String>), Pending>,
@@ -51,7 +50,7 @@ impl Readiness {
 
     /// Why the table (`None`) or one of its indexes must not be read. A pending table makes all its indexes pending.
     pub fn pending(&self, table: &str, index: Option<&str>) -> Option<&Pending> {
-        // Nearly always nothing is pending, and a look-up needs owned names.
+        // Usually nothing is pending, and a look-up allocates names.
         if self.pending.is_empty() {
             return None;
         }

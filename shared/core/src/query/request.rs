@@ -28,7 +28,7 @@ pub struct QueryRequest {
     /// Attributes, outermost first; `-attribute` for the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
     pub order: Vec<String>,
-    /// The most items wanted in this answer.
+    /// Maximum items in this answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// The attributes wanted; all if absent.
@@ -43,13 +43,13 @@ pub struct QueryRequest {
     /// May a scan answer it?
     #[serde(default, skip_serializing_if = "is_false")]
     pub scan: bool,
-    /// The most items that may be read to be sorted in memory, where no index gives the order.
+    /// Maximum items to read and sort in memory, if no index yields the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort_in_memory: Option<u32>,
     /// The token of the page that is wanted, from the answer before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
-    /// The most read units that the answer may consume.
+    /// Maximum read units for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_units_max: Option<f64>,
     /// Is the plan wanted with the answer?

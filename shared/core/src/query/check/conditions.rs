@@ -1,7 +1,7 @@
-//! The `where` of a request, read into conditions.
+//! Parses the `where` of a request into conditions.
 //!
-//! `{"a": 1, "b": {">": 2}}` asks both; `{"or": [{…}, {…}]}`, `{"and": […]}` and `{"not": {…}}` combine. Where an attribute
-//! is called like one of those words, a list says it: `[{"attribute": "or", "operator": "=", "value": 1}]`.
+//! `{"a": 1, "b": {">": 2}}` requires both; `{"or": [{…}, {…}]}`, `{"and": […]}` and `{"not": {…}}` combine. An
+//! attribute named like one of these words needs the list form: `[{"attribute": "or", "operator": "=", "value": 1}]`.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::value::{AttributeValue, compare};
 const OPERATORS: [&str; 12] =
     ["=", "<>", "<", "<=", ">", ">=", "between", "beginsWith", "contains", "in", "exists", "notExists"];
 
-/// Reads a `where` about items of these entities (of all, where none is named); null and `{}` ask nothing.
+/// Parses a `where` about items of these entities (of all if none is named); null and `{}` match everything.
 pub(super) fn read(table: &Table, entities: &[EntityId], value: &Json) -> Result<Condition, RequestError> {
     let mut reader = Reader { table, entities: entities.to_vec(), comparisons: 0 };
     match value {
@@ -61,7 +61,7 @@ impl Reader<'_> {
         read
     }
 
-    /// The entities that a group of conditions is about, if one of its members says so.
+    /// The entities of a group of conditions, if one of its members names them.
     fn branch_entities<'j>(&self, group: &'j Json) -> Option<&'j Json> {
         if self.table.attributes.contains_key("entity") {
             return None;
@@ -176,7 +176,7 @@ fn is_dynamodb_json(members: &BTreeMap<String, Json>) -> bool {
         && members.keys().all(|name| matches!(name.as_str(), "S" | "N" | "B" | "BOOL" | "NULL"))
 }
 
-/// What a comparison is about: a declared attribute, or a value inside one that is a map.
+/// The left side of a comparison: a declared attribute, or a value inside a map.
 struct ComparedTo<'t> {
     table: &'t Table,
     attribute: &'t Attribute,

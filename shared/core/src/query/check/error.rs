@@ -1,4 +1,4 @@
-//! What can be wrong with a request.
+//! Errors in requests.
 
 /// Why a request does not fit the model. The messages name tables and attributes, never a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +77,7 @@ impl RequestError {
         }
     }
 
-    /// What the asker can do, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             RequestError::UnknownTable { closest: Some(name), .. }

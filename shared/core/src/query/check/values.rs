@@ -165,7 +165,7 @@ fn invalid(attribute: &Attribute) -> RequestError {
     RequestError::InvalidValue { attribute: attribute.name.clone(), kind: attribute.kind.name() }
 }
 
-/// Is the name free to be asked for? What a retrofit keeps on items says nothing of the data.
+/// Refuses Keyfold's own attributes: they hold no user data.
 pub(super) fn check_name(name: &str) -> Result<(), RequestError> {
     match name.starts_with(OWN_ATTRIBUTE_PREFIX) {
         true => Err(RequestError::ReservedName { name: name.to_owned() }),
@@ -173,7 +173,7 @@ pub(super) fn check_name(name: &str) -> Result<(), RequestError> {
     }
 }
 
-/// The declared attribute of this name, as these entities have it.
+/// The declared attribute with this name, as these entities declare it.
 pub(super) fn find_attribute<'t>(
     table: &'t Table,
     entities: &[EntityId],

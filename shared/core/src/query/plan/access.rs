@@ -1,4 +1,4 @@
-//! One way of reading: a query of a key range, or a scan, with what is still to be filtered.
+//! One read: a query of a key range, or a scan, and the remaining filter.
 
 use smol_str::SmolStr;
 
@@ -49,11 +49,11 @@ pub struct KeyEqual {
 pub struct SortCondition {
     /// The attribute's name.
     pub attribute: SmolStr,
-    /// What is asked of it.
+    /// Its test.
     pub test: SortTest,
 }
 
-/// What DynamoDB can ask of a sort key.
+/// A test of a sort key in DynamoDB's key conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortTest {
     /// `=`
@@ -75,7 +75,7 @@ pub enum SortTest {
 /// Query or scan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operation {
-    /// The items of one partition key value, all of them or a range of sort keys.
+    /// The items of one partition, or a range of its sort keys.
     Query {
         /// The partition key: every attribute of it.
         partition: Vec<KeyEqual>,
@@ -97,16 +97,16 @@ pub enum Hydration {
     ByKey,
 }
 
-/// One way of reading.
+/// One read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Access {
     /// Table or index.
     pub source: ReadFrom,
     /// Query or scan.
     pub operation: Operation,
-    /// What DynamoDB filters by.
+    /// DynamoDB's filter.
     pub filter: Condition,
-    /// What is checked on each item that arrives: conditions on the index's own key, and on attributes that come later.
+    /// The check of each arriving item: conditions on the index's own key, and on attributes fetched later.
     pub recheck: Condition,
     /// How missing attributes come.
     pub hydration: Hydration,

@@ -1,4 +1,4 @@
-//! One conjunction for each entity that it is asked of: read once for all access paths.
+//! The conjunction of each entity, computed once for all access paths.
 
 use std::borrow::Cow;
 
@@ -12,23 +12,23 @@ use super::planned_read::PlannedRead;
 use super::planner::PathPlanner;
 use crate::condition::{Comparison, Condition};
 
-/// A conjunction, and the entities that it is asked of.
+/// A conjunction, for each entity that the request concerns.
 pub(super) struct ConjunctionByEntity<'a> {
     pub(super) context: &'a PlanContext<'a>,
     conjunct: &'a [Cow<'a, Condition>],
-    /// For a path whose key does not depend on the entity: all entities at once.
+    /// For a path whose key does not depend on the entity: all entities together.
     any: EntityConjunction<'a>,
-    /// For a path whose key does: each entity by itself. Empty if there is no such path.
+    /// For a path whose key depends on it: each entity separately. Empty if there is no such path.
     each: Vec<EntityConjunction<'a>>,
     /// Does an `in` ask for several values?
     pub(super) asks_several_values: bool,
 }
 
-/// What is asked of the items of one choice of entity.
+/// The conjunction for one entity, or for all of them.
 struct EntityConjunction<'a> {
     entity: EntityChoice,
     conjunction: Conjunction<'a>,
-    /// The attributes that all these items have, beside those that every item of the table has.
+    /// The attributes of all these items, except those of every item in the table.
     always: Cow<'a, [SmolStr]>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> ConjunctionByEntity<'a> {
         }
     }
 
-    /// A planner for each entity that has a key of its own at this path, or one for all of them.
+    /// A planner for each entity with its own key in this path, or one for all of them.
     pub(super) fn planners<'t>(
         &'t self,
         path: AccessPath<'a>,

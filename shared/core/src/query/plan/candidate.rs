@@ -1,4 +1,4 @@
-//! A candidate: reads that answer everything that is asked, with their price; and how candidates compare.
+//! A candidate: reads that answer the whole request, with their price; and the order of candidates.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use super::reject::{RejectReason, RejectedPath};
 use crate::cost::ReadUnits;
 use crate::query::limits::FAN_OUT_MAX;
 
-/// A way of answering everything that is asked.
+/// Reads that answer the whole request.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate<'a> {
     pub(super) reads: Vec<PlannedRead<'a>>,
@@ -40,7 +40,7 @@ impl<'a> Candidate<'a> {
         context: &PlanContext<'a>,
         reads: Vec<PlannedRead<'a>>,
     ) -> Result<Candidate<'a>, RejectReason> {
-        // What one item cost can be hidden. Of several reads, one could use up what the next one needs.
+        // Only the cost of a single item can be hidden. Of several reads, one could use up the budget of the next.
         if reads.len() > 1
             && let Some(attribute) = reads.iter().find_map(|read| read.unscoped)
         {
@@ -81,11 +81,11 @@ impl<'a> Candidate<'a> {
         Ok(Candidate { reads, delivery, units, hides_cost, entries })
     }
 
-    /// Cheaper first; then what need not be sorted here, fewer requests, the narrower range, fewer conditions left, the table
-    /// before local before global indexes. The order is total, so that the same request always has the same plan.
+    /// Cheaper first; then no sorting in memory, fewer requests, the narrower range, fewer remaining conditions, the
+    /// table before local before global indexes. The order is total, so the same request always has the same plan.
     ///
-    /// The narrower range comes in because the price is rounded up to half units: a whole partition that is expected to be small
-    /// seems to cost the same as one item, until it is not small.
+    /// The narrower range matters because the price is rounded up to half units: a whole partition that is expected to
+    /// be small has the price of one item until it grows.
     fn rank(&self, other: &Candidate<'a>) -> Ordering {
         self.figures()
             .cmp(&other.figures())
@@ -133,7 +133,7 @@ fn one_request_each(reads: Vec<PlannedRead<'_>>) -> Vec<PlannedRead<'_>> {
     reads.into_iter().flat_map(PlannedRead::apart).collect()
 }
 
-/// The best candidate so far, and what it was preferred to.
+/// The best candidate so far, and the paths it was preferred to.
 #[derive(Debug, Default)]
 pub(super) struct Candidates<'a> {
     pub(super) best: Option<Candidate<'a>>,
@@ -141,7 +141,7 @@ pub(super) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Takes the candidate if it is better, and notes what it was preferred to.
+    /// Keeps the candidate if it is better, and records the path of the other one.
     pub(super) fn offer(&mut self, found: Candidate<'a>) {
         let Some(best) = self.best.take() else {
             self.best = Some(found);
@@ -158,7 +158,7 @@ impl<'a> Candidates<'a> {
         self.best = Some(winner);
     }
 
-    /// Takes the candidate if it is better. What it was preferred to is a path that was noted already.
+    /// Keeps the candidate if it is better. The path of the other one is recorded already.
     pub(super) fn offer_silently(&mut self, found: Candidate<'a>) {
         if found.is_better_than(self.best.as_ref()) {
             self.best = Some(found);

@@ -1,12 +1,12 @@
-//! What clauses make certain of every item that fulfils all of them, and what another condition says of such an item.
+//! Facts about every item that fulfils all clauses, and the value of another condition under them.
 //!
-//! Three answers are possible: it holds, it fails, or nobody knows. An entity whose own conditions fail is out of the question;
-//! where nobody knows, the entity stays.
+//! The value is true, false or unknown. An entity whose own conditions are false is excluded; if they are unknown, it
+//! stays.
 
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, equal};
 
-/// What a condition says of every item that fulfils the clauses.
+/// The value of a condition for every item that fulfils the clauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Certainty {
     Holds,
@@ -23,7 +23,7 @@ impl Certainty {
         }
     }
 
-    /// All of them: one that fails decides, then one that is not known.
+    /// False if a part is false, otherwise unknown if a part is unknown.
     fn all(parts: impl Iterator<Item = Certainty>) -> Certainty {
         let mut all = Certainty::Holds;
         for part in parts {
@@ -37,18 +37,18 @@ impl Certainty {
     }
 }
 
-/// What is certain of one attribute.
+/// A fact about one attribute.
 #[derive(Debug, Clone, PartialEq)]
 enum Fact<'a> {
     /// The item has it.
     Present,
-    /// The item does not have it.
+    /// The item lacks it.
     Absent,
-    /// The item has it, with one of these values.
+    /// It has one of these values.
     OneOf(Vec<&'a AttributeValue>),
 }
 
-/// What is certain of an item.
+/// The facts about an item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Certain<'a> {
     known: Vec<(&'a str, Fact<'a>)>,
@@ -57,7 +57,7 @@ pub(super) struct Certain<'a> {
 }
 
 impl<'a> Certain<'a> {
-    /// What is certain of an item that has and lacks these attributes and fulfils all of these clauses.
+    /// The facts about an item that has and lacks these attributes and fulfils all these clauses.
     pub(super) fn of(
         present: impl IntoIterator<Item = &'a str>,
         absent: impl IntoIterator<Item = &'a str>,
@@ -71,7 +71,7 @@ impl<'a> Certain<'a> {
                 certain.learn_comparison(path, comparison);
             }
         }
-        // Each clause must agree with what the others make certain: an `=` excludes a range, an `in` can lose values.
+        // Each clause must agree with the facts from the others: an `=` excludes a range, an `in` can lose values.
         certain.is_impossible |= clauses.into_iter().any(|clause| certain.says(clause) == Certainty::Fails);
         certain
     }
@@ -107,7 +107,7 @@ impl<'a> Certain<'a> {
         self.known.iter().find(|(known, _)| *known == name).map(|(_, known)| known)
     }
 
-    /// What a condition says of such an item.
+    /// The value of a condition for such an item.
     pub(super) fn says(&self, condition: &Condition) -> Certainty {
         match condition {
             Condition::Is(path, comparison) => self.compares(path, comparison),

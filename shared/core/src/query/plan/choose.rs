@@ -1,4 +1,4 @@
-//! The choice: every access path is asked for its candidates, and the cheapest wins.
+//! The choice: every access path offers its candidates, and the cheapest wins.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,14 @@ use super::planned_read::PlannedRead;
 use super::reject::{RejectReason, RejectedPath};
 use crate::condition::Condition;
 
-/// What was chosen, if anything can be, and all that was rejected.
+/// The chosen plan, if any, and all rejected paths.
 #[derive(Debug)]
 pub(super) struct Choice {
     pub(super) best: Option<ChosenPlan>,
     pub(super) rejected: Vec<RejectedPath>,
 }
 
-/// Finds the cheapest way: the condition as one conjunction, or each alternative of its `or`s by itself.
+/// The cheapest plan: for the condition as one conjunction, or for each alternative of its `or`s separately.
 pub(super) fn choose(context: &PlanContext<'_>) -> Choice {
     let clauses = clauses(&context.request.condition);
     let alternatives = disjoint_alternatives(&clauses);
@@ -34,7 +34,7 @@ pub(super) fn choose(context: &PlanContext<'_>) -> Choice {
     Choice { best: best.map(Candidate::into_plan), rejected }
 }
 
-/// Each alternative answered by itself. `None`: there are no alternatives, or one of them has no answer.
+/// A separate plan for each alternative. `None`: there are no alternatives, or one of them has no plan.
 fn each_alternative<'a>(
     context: &'a PlanContext<'a>,
     alternatives: &'a [Vec<Cow<'static, Condition>>],
@@ -49,7 +49,7 @@ fn each_alternative<'a>(
     Candidate::of(context, reads).ok()
 }
 
-/// The best way of one conjunction, for the entities that can fulfil it.
+/// The best plan of one conjunction, for the entities that can fulfil it.
 fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Condition>]) -> Candidates<'a> {
     let entities = context.possible(conjunct);
     if entities.is_empty() {
@@ -80,7 +80,7 @@ fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Conditio
     candidates
 }
 
-/// Every entity by its own best path: no single index may hold the items of all of them.
+/// The best path of each entity separately: perhaps no single index holds the items of all.
 fn each_entity<'a>(
     context: &'a PlanContext<'a>,
     entities: &[EntityChoice],
@@ -119,7 +119,7 @@ fn best_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<
     let expansions = expansions(asked, path);
     let from = if asked.asks_several_values { Depth::Shards } else { Depth::Partition };
     for depth in Depth::ALL {
-        // A depth that takes nothing more value by value asks the same queries again.
+        // A depth that expands nothing more would repeat the same queries.
         let takes_more = depth > from && expansions.iter().any(|expansion| expansion.depth == depth);
         if depth != from && !takes_more {
             continue;
@@ -134,7 +134,7 @@ fn best_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<
     best.ok_or(reason.unwrap_or(RejectReason::Scan))
 }
 
-/// May the path be read at all? A pending index hides the items that its retrofit has not reached. A global index is behind its
+/// May the path be read? A pending index lacks the items that its retrofit has not reached. A global index lags its
 /// table, so DynamoDB refuses strongly consistent reads of it.
 fn check_readable(context: &PlanContext<'_>, path: AccessPath<'_>) -> Result<(), RejectReason> {
     if !context.readiness.is_complete() {
@@ -180,10 +180,10 @@ fn all_queries<'a>(
     Ok(all)
 }
 
-/// A scan, of a path that hides no item asked for.
+/// A scan of a path that contains every matching item.
 fn scan_at<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'a>) -> Result<Candidate<'a>, RejectReason> {
     check_readable(asked.context, path)?;
-    // A scan reads the items of everybody.
+    // A scan reads the items of all callers.
     if let Some(attribute) = asked.context.request.scope.keys().next() {
         return Err(RejectReason::Scope { attribute: attribute.into() });
     }

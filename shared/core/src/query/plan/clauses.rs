@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::condition::{Comparison, Condition};
 use crate::query::limits::ALTERNATIVES_MAX;
 
-/// The clauses of a condition: everything that `and` joins, flat. Keys can use a clause, but nothing inside of an `or` or a
-/// `not`, so `not` is moved inwards where that gives more clauses. Only a rewritten clause is a copy.
+/// The clauses of a condition: the parts joined by `and`, flattened. Keys can use a clause, but nothing inside an `or`
+/// or a `not`, so `not` is moved inwards where that yields more clauses. Only rewritten clauses are copied.
 pub(super) fn clauses(condition: &Condition) -> Vec<Cow<'_, Condition>> {
     let parts = if let Condition::All(parts) = condition { parts.len() } else { 1 };
     let mut all = Vec::with_capacity(parts);
@@ -22,7 +22,7 @@ fn add_clauses<'a>(condition: &'a Condition, all: &mut Vec<Cow<'a, Condition>>) 
             Condition::Is(path, Comparison::Exists(wanted)) => {
                 all.push(Cow::Owned(Condition::Is(path.clone(), Comparison::Exists(!wanted))));
             }
-            // Not any of these: none of them.
+            // `not (a or b)` becomes `not a and not b`.
             Condition::Any(parts) => {
                 for part in parts {
                     let none = Condition::Not(Box::new(part.clone()));
@@ -40,8 +40,8 @@ fn owned(clauses: Vec<Cow<'_, Condition>>) -> Vec<Condition> {
     clauses.into_iter().map(Cow::into_owned).collect()
 }
 
-/// The alternatives that clauses with an `or` consist of, each a conjunction. `None` if there is no `or`, or if there are so
-/// many alternatives that planning each would take longer than reading more.
+/// The alternatives of clauses with an `or`, each a conjunction. `None` if there is no `or`, or if planning so many
+/// alternatives would take longer than reading more.
 fn alternatives(clauses: &[Cow<'_, Condition>]) -> Option<Vec<Vec<Condition>>> {
     if !clauses.iter().any(|clause| matches!(clause.as_ref(), Condition::Any(_))) {
         return None;
@@ -77,8 +77,8 @@ fn choices(parts: &[Condition]) -> Vec<Vec<Condition>> {
     choices
 }
 
-/// The alternatives that no two of them share an item: each says also that none of the earlier ones holds. Without that an
-/// item that fulfils two alternatives would be in the answer twice. Empty if the clauses are not taken apart.
+/// The alternatives made disjoint: each also requires that no earlier one holds. Otherwise an item that fulfils two of
+/// them would be returned twice. Empty if the clauses are not split.
 pub(super) fn disjoint_alternatives(clauses: &[Cow<'_, Condition>]) -> Vec<Vec<Cow<'static, Condition>>> {
     let mut earlier: Vec<Condition> = Vec::new();
     let disjoint = |alternative: Vec<Condition>| {

@@ -1,4 +1,4 @@
-//! A conjunction of tests: what the clauses of a condition say of each attribute, as far as a key can use it.
+//! A conjunction of tests: the combined test of each attribute, in a form that keys can use.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -11,16 +11,16 @@ use crate::key::{Test, Tests};
 use crate::model::Table;
 use crate::value::{AttributeValue, compare, equal};
 
-/// What is asked of one attribute.
+/// The test of one attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Asked<'a> {
     /// It is one of these: one value for `=`, several for `in`.
     Values(Few<&'a AttributeValue>),
-    /// Something else that a key can say.
+    /// Another test that a key can answer.
     Test(Test<&'a AttributeValue>),
 }
 
-/// What is asked of one attribute, and by which clauses.
+/// The test of one attribute, and the clauses it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AttributeTest<'a> {
     pub(super) attribute: &'a str,
@@ -47,22 +47,22 @@ pub(super) fn listed_values<'a>(table: &'a Table, attribute: &str) -> Option<&'a
     table.facts().listed_values(attribute)
 }
 
-/// What all clauses together say.
+/// The combined tests of all clauses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Conjunction<'a> {
-    /// The clauses: all of them hold for a matching item.
+    /// The clauses; a matching item fulfils all of them.
     pub(super) clauses: Rc<[&'a Condition]>,
     /// The entity's own conditions begin at this clause.
     pub(super) when_from: usize,
     /// At most one test for an attribute, in the order of their names.
     pub(super) by_attribute: Vec<AttributeTest<'a>>,
-    /// The same as a key takes it: several values as the range that they lie in.
+    /// The same tests for keys: several values as the range that contains them.
     pub(super) tests: Tests<'a>,
     /// Attributes that every matching item has.
     pub(super) present: Few<&'a str>,
     /// Can no item match?
     pub(super) impossible: bool,
-    /// Is there an attribute of which no listed value passes? Then no item matches, and nothing is read.
+    /// Is there an attribute with listed values of which none passes? Then no item matches, and nothing is read.
     pub(super) has_no_value_left: bool,
 }
 
@@ -92,7 +92,8 @@ impl<'a> Conjunction<'a> {
             compared.extend(path.as_attribute().map(|attribute| (attribute, number, comparison)));
         }
         compared.sort_by_key(|(attribute, number, _)| (*attribute, *number));
-        // Two clauses can exclude each other only if one is about several things, or both are about one attribute.
+        // Two clauses can contradict each other only if one is compound or both test the same attribute. Otherwise the
+        // check is skipped, which saves time.
         let is_plain = is_plain && compared.windows(2).all(|pair| pair[0].0 != pair[1].0);
         let mut all = Conjunction {
             impossible: !is_plain && Certain::of([], [], clauses.iter().copied()).is_impossible,
@@ -127,12 +128,12 @@ impl<'a> Conjunction<'a> {
         self.by_attribute.push(AttributeTest { attribute, asked, listed, clauses });
     }
 
-    /// What is asked of this attribute.
+    /// The test of this attribute.
     pub(super) fn of(&self, attribute: &str) -> Option<&AttributeTest<'a>> {
         self.by_attribute.iter().find(|test| test.attribute == attribute)
     }
 
-    /// The values that this attribute can have, if `=` or `in` say so.
+    /// The allowed values of this attribute, from `=` or `in`.
     pub(super) fn values_of(&self, attribute: &str) -> Option<&[&'a AttributeValue]> {
         match &self.of(attribute)?.asked {
             Asked::Values(values) => Some(values),
@@ -140,7 +141,7 @@ impl<'a> Conjunction<'a> {
         }
     }
 
-    /// What the request asks, without the entity's own conditions.
+    /// The request's conditions, without the entity's own.
     pub(super) fn asked(&self) -> &[&'a Condition] {
         &self.clauses[..self.when_from]
     }
@@ -148,11 +149,11 @@ impl<'a> Conjunction<'a> {
 
 struct Impossible;
 
-/// What is asked of one attribute, and by which clauses.
+/// The test of one attribute, and the clauses it comes from.
 type UsefulTest<'a> = (Asked<'a>, Few<usize>);
 
-/// The test of an attribute that narrows a key most: values, then a prefix, then a range, then absence. A key uses one test for
-/// each attribute; the clauses of the others stay as a filter, so no item is wrongly in the answer.
+/// The test of an attribute that narrows a key most: values, then a prefix, then a range, then absence. A key uses one
+/// test for each attribute; the other clauses stay in the filter, so the answer is exact.
 fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impossible> {
     if let Some(values) = values(compared)? {
         return Ok(Some(values));
@@ -207,7 +208,7 @@ fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
     kept
 }
 
-/// The range that values of one type lie in: one query of it can be cheaper than a query for each value.
+/// The range that contains values of one type: one query of it can be cheaper than a query for each value.
 fn hull<'a>(values: &[&'a AttributeValue]) -> Option<Test<&'a AttributeValue>> {
     let (mut low, mut high) = (*values.first()?, *values.first()?);
     for value in values {

@@ -1,6 +1,6 @@
-//! The plan context: what is the same for every access path of one request.
+//! The planning context: data common to all access paths of one request.
 //!
-//! It is found out once, so that a table of twenty indexes does not find it out twenty times.
+//! It is computed once, so that a table with twenty indexes does not compute it twenty times.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::model::EntityFacts;
 use crate::query::check::CheckedRequest;
 use crate::query::readiness::Readiness;
 
-/// A request, and what planning needs of its table.
+/// A request, and the facts about its table that planning needs.
 #[derive(Debug)]
 pub(super) struct PlanContext<'a> {
     pub(super) request: &'a CheckedRequest<'a>,
@@ -57,8 +57,8 @@ impl<'a> PlanContext<'a> {
         self.known.iter().map(EntityChoice::of)
     }
 
-    /// The entities that can have an item which fulfils these clauses. An entity whose own conditions contradict them needs no
-    /// read: `type = "flight"` is not asked of airports, so an index that holds flights alone can answer it.
+    /// The entities whose items can fulfil these clauses. An entity whose own conditions contradict them needs no read:
+    /// `type = "flight"` excludes airports, so an index that holds only flights can answer it.
     pub(super) fn possible(&self, conjunct: &[Cow<'_, Condition>]) -> Few<EntityChoice> {
         if self.known.len() <= 1 {
             return self.wanted.clone();
@@ -78,12 +78,12 @@ impl<'a> PlanContext<'a> {
         self.known.iter().find(|known| EntityChoice::of(known) == entity)
     }
 
-    /// What an item of this entity fulfils.
+    /// The conditions that an item of this entity fulfils.
     pub(super) fn conditions(&self, entity: EntityChoice) -> &'a [Condition] {
         self.known(entity).map_or(&[], |known| &known.conditions)
     }
 
-    /// What an item of these entities fulfils, whichever of them it is.
+    /// The conditions that an item of any of these entities fulfils.
     pub(super) fn conditions_of_any(&self, entities: &[EntityChoice]) -> &[Condition] {
         match entities {
             [one] if self.known.len() > 1 || !self.request.entities.is_empty() => self.conditions(*one),
@@ -91,12 +91,12 @@ impl<'a> PlanContext<'a> {
         }
     }
 
-    /// What an item that a scan is to find fulfils.
+    /// The conditions that the items wanted from a scan fulfil.
     pub(super) fn conditions_of_wanted(&self) -> &[Condition] {
         &self.among
     }
 
-    /// The attributes that every item of these entities has, beside those that every item of the table has.
+    /// The attributes of every item of these entities, except those of every item in the table.
     pub(super) fn present(&self, entities: impl Iterator<Item = EntityChoice>) -> Cow<'a, [SmolStr]> {
         let mut entities = entities.filter_map(|entity| self.known(entity)).peekable();
         let first = entities.next().map_or([].as_slice(), |first| &first.present);

@@ -1,4 +1,4 @@
-//! How the items of several reads become one answer in the order asked for.
+//! The delivery: combines the items of several reads into one answer in the requested order.
 
 use smallvec::SmallVec;
 
@@ -6,14 +6,14 @@ use super::planned_read::PlannedRead;
 use crate::model::OrderBy;
 use crate::query::check::CheckedRequest;
 
-/// How items are brought together.
+/// How the items are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// One access after the other.
     Sequential,
-    /// All accesses at once, each in the order asked for, merged.
+    /// All reads concurrently, each in the requested order, merged.
     Merged,
-    /// Everything is read, at most so many items, and sorted.
+    /// All items are read and sorted, up to this number.
     SortedInMemory {
         /// More items than this are an error.
         items_max: u32,
@@ -36,7 +36,7 @@ pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]
     request.sort_in_memory.map(|items_max| Delivery::SortedInMemory { items_max })
 }
 
-/// The direction of each read; `None` if one of them does not give the order.
+/// The direction of each read; `None` if one of them cannot yield the order.
 fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<SmallVec<[bool; 16]>> {
     let mut directions = SmallVec::with_capacity(reads.len());
     for (number, one) in reads.iter().enumerate() {
@@ -49,8 +49,8 @@ fn directions(order: &[OrderBy], reads: &[PlannedRead<'_>]) -> Option<SmallVec<[
     Some(directions)
 }
 
-/// The direction in which one read gives the order; `None` if it does not. An attribute that is the same in all items is in
-/// every order, so it is left out.
+/// The direction in which one read yields the order; `None` if neither does. Attributes with the same value in all
+/// items are ignored.
 fn direction(order: &[OrderBy], read: &PlannedRead<'_>) -> Option<bool> {
     let open = || order.iter().filter(|by| !read.shared.fixed.contains(&by.attribute.as_str()));
     let Some(first) = open().next() else { return Some(read.descending || order[0].descending) };

@@ -1,7 +1,6 @@
-//! How many entries a read will find and how large they are, as a guess from what the manifest expects of the table.
+//! Estimates how many entries a read finds and how large they are, from the manifest's expectations.
 //!
-//! The guess ranks candidates; the price of what was really read comes with the answer. What that many bytes cost is
-//! [`cost`](crate::cost)'s: this file only guesses what is read.
+//! The estimate ranks candidates; the answer contains the consumed units. [`cost`](crate::cost) prices the bytes.
 
 use super::access::Hydration;
 use super::conjunction::listed_values;
@@ -13,7 +12,7 @@ use super::planned_read::PlannedRead;
 use crate::cost::{Consistency, ReadUnits, get_read_units, query_read_units};
 use crate::model::Projection;
 
-/// What is assumed where the manifest's `expect` says nothing.
+/// Defaults for a missing `expect` in the manifest.
 const ITEMS: f64 = 1_000_000.0;
 const ITEMS_PER_PARTITION: f64 = 100.0;
 const ITEM_BYTES: f64 = 400.0;
@@ -21,7 +20,7 @@ const ITEM_BYTES: f64 = 400.0;
 const KEYS_BYTES: f64 = 120.0;
 /// The share of items that a filter leaves.
 const FILTER_SHARE: f64 = 0.3;
-/// The share of a table's items that a sparse index holds. It is smaller than the table, nobody knows by how much.
+/// The assumed share of a table's items in a sparse index. The real share is unknown.
 const SPARSE_SHARE: f64 = 0.5;
 
 struct Expected {
@@ -31,7 +30,7 @@ struct Expected {
 }
 
 impl Expected {
-    /// What the manifest says of the index comes before what it says of the table, and that before what is assumed.
+    /// The manifest's expectations of the index, then those of the table, then the defaults.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn of(path: AccessPath<'_>) -> Expected {
         let (own, table) = (path.index.map(|index| index.expect).unwrap_or_default(), path.table.expect);
@@ -50,14 +49,14 @@ impl Expected {
     }
 }
 
-/// What reads will take.
+/// The estimated cost of reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Estimate {
     pub(super) units: ReadUnits,
     pub(super) entries: u64,
 }
 
-/// What all reads will take. `enough`: each stops after so many items.
+/// The estimated cost of all reads. `enough`: each stops after this number of items.
 pub(super) fn of_all<'a>(
     context: &PlanContext<'a>,
     reads: &[PlannedRead<'a>],
@@ -76,12 +75,12 @@ pub(super) fn of_all<'a>(
     all
 }
 
-/// What a read will take. `enough`: it stops after so many items.
+/// The estimated cost of one read. `enough`: it stops after this number of items.
 fn of_one<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<u32>) -> Estimate {
     let expected = Expected::of(read.path);
     let filtered = read.filters || read.rechecks;
     let range = entries(context, read, &expected);
-    // A filter leaves an unknown part of what is read: nobody knows how much is enough then.
+    // A filter drops an unknown share of the entries, so the number that is enough is unknown.
     let entries = match enough {
         Some(enough) if !filtered => range.min(f64::from(enough)),
         _ => range,
@@ -99,7 +98,7 @@ fn of_one<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<
     Estimate { units: of_index + of_items, entries: rounded_up(range) }
 }
 
-/// Whole entries or bytes. What is a whole number but for its floating point stays that number.
+/// Rounds up to whole entries or bytes; tolerates floating-point errors just above a whole number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative; an estimate")]
 fn rounded_up(guess: f64) -> u64 {
     (guess - 1e-6).ceil().max(0.0) as u64
@@ -127,13 +126,13 @@ fn namespaces(path: AccessPath<'_>) -> f64 {
 }
 
 fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
-    // What the manifest says of the index's own partitions needs no guess.
+    // An explicit expectation of the index's partitions needs no estimate.
     let is_known = read.path.index.is_some_and(|index| index.expect.items_per_partition.is_some());
     if is_known || !read.path.is_global() {
         return expected.per_partition;
     }
     let Some((share, open_parts)) = partition_share(read.path, read.entity) else {
-        // Several entities at once: their items of one partition.
+        // Several entities together: all their items in one partition.
         return expected.per_partition;
     };
     // A partition key of listed values alone divides the whole table by them.
@@ -143,8 +142,8 @@ fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
     expected.per_partition * share * 0.1f64.powi(open_parts - 1)
 }
 
-/// What the listed values of the partition key's attributes leave of a partition, and how many attributes have none. `None`: the key
-/// is not made the same way for all these entities.
+/// The share of a partition left by the listed values of its key's attributes, and the number of attributes without
+/// listed values. `None`: the key differs between these entities.
 fn partition_share(path: AccessPath<'_>, entity: EntityChoice) -> Option<(f64, i32)> {
     if !path.is_overloaded() {
         return Some((path.facts.listed_share, path.facts.open_parts));

@@ -1,17 +1,17 @@
-//! Which attributes of a key are taken value by value, and how far that goes.
+//! The attributes of a key that are expanded into their values, and how many of them.
 //!
-//! `in` of three values is three exact queries, or one query of the range around them with a filter. Which is cheaper depends
-//! on the data, so the candidates of a path differ in how much they take value by value, and the price decides.
+//! `in` with three values is three exact queries, or one query of the range around them with a filter. Which is cheaper
+//! depends on the data, so the candidates of a path differ in their expansion, and the price decides.
 
 use super::by_entity::ConjunctionByEntity;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use super::planner::PathPlanner;
 
-/// How far attributes are taken value by value. Each depth takes also what the ones before it take.
+/// How many attributes are expanded. Each depth includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Depth {
-    /// None: a shard in which several of the values lie is read once for all of them.
+    /// None: a shard that contains several of the values is read once for all of them.
     Shards,
     /// Those of the partition key: without a value for each there is no query.
     Partition,
@@ -56,7 +56,7 @@ fn expand<'a>(planner: &PathPlanner<'_, 'a>, keyspace: Keyspace<'a>, add: &mut d
     let order = &planner.context.request.order;
     let is_asked =
         |name: &str| planner.conjunction.of(name).is_some() || order.iter().any(|by| by.attribute == name);
-    // Behind the last part that something asks for, values would split a range and narrow nothing.
+    // After the last tested part, values would split a range without narrowing it.
     let reach = keyspace.sort_inputs().enumerate().filter(|(_, name)| is_asked(name)).last();
     let reach = reach.map_or(0, |(last, _)| last + 1);
     for name in keyspace.sort_inputs().take(reach).filter(open) {

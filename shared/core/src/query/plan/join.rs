@@ -1,6 +1,7 @@
-//! Ranges that lie side by side in one partition, joined into one query where no other item can lie between them.
+//! Joins the ranges of one partition into one query, where the joined range contains only items of the joined reads.
 //!
-//! Without it a partition that holds a customer and its orders is read by a query for each entity, each at half a read unit at least.
+//! Otherwise a partition with a customer and its orders needs one query for each entity, each at least half a read
+//! unit.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -17,7 +18,7 @@ use crate::model::KeySource;
 use crate::query::limits::IN_VALUES_MAX;
 use crate::value::{AttributeValue, compare};
 
-/// Joins what can be joined. Only for answers without an order: the joined range comes in the order of the key.
+/// Joins reads of neighbouring ranges. Only for answers without an order: the joined range is in key order.
 pub(super) fn join_neighbours<'a>(
     context: &PlanContext<'a>,
     reads: Vec<PlannedRead<'a>>,
@@ -42,7 +43,8 @@ pub(super) fn join_neighbours<'a>(
     joined
 }
 
-/// Whole ranges of the same partition with the same conditions left: joined, they still say the same of every item.
+/// Whole ranges of the same partition with the same remaining conditions: joined, the conditions stay correct for every
+/// item.
 fn is_beside<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
     a.shared.whole
         && b.shared.whole
@@ -137,9 +139,10 @@ pub(super) fn join_overlapping<'a>(
     for read in reads {
         let mut one = JoinedRead { read: read.clone(), is_wider: false };
         let mut place = kept.len();
-        // A joined range can reach further reads, also those of its own selection: they are joined too.
+        // A joined range can overlap further reads, also those of its own selection. Unless they are joined too, their
+        // items are returned twice.
         while let Some((at, joined)) = kept.iter().enumerate().find_map(|(at, known)| {
-            // The ranges of one selection are different ones, until one of them is joined.
+            // The ranges of one selection are disjoint until one of them is joined.
             let may_overlap = !Rc::ptr_eq(&known.read.shared, &one.read.shared);
             Some((at, may_overlap.then(|| join_two(context, known, &one)).flatten()?))
         }) {
@@ -148,8 +151,8 @@ pub(super) fn join_overlapping<'a>(
         }
         kept.insert(place.min(kept.len()), one);
     }
-    // A read of a wider range asks everything that its own selection asked: another read of that selection in the range would
-    // give its items a second time. That takes two ranges that overlap and have no union; no request that has them is known.
+    // A read of a wider range applies all conditions of its own selection, so another read of that selection within the
+    // range would return its items twice. It takes two overlapping ranges without a union; no such request is known.
     let is_twice = kept.iter().enumerate().any(|(at, a)| {
         kept[at + 1..].iter().any(|b| (a.is_wider || b.is_wider) && !are_apart(&a.read, &b.read))
     });
@@ -164,7 +167,7 @@ struct JoinedRead<'a> {
     is_wider: bool,
 }
 
-/// Is it certain that no key lies in both?
+/// Is it certain that no key is in both ranges?
 fn are_apart<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
     let (Some(range), Some(other)) = (&a.range, &b.range) else { return false };
     if a.path != b.path || range.partition != other.partition {
@@ -198,7 +201,8 @@ fn join_two<'a>(
     if !order_is_kept {
         return None;
     }
-    // In a range that is wider than its own, a read must ask everything: what its key said holds no more.
+    // In a range wider than its own, a read must apply all its conditions: its key condition no longer excludes other
+    // items.
     let left = |read: &PlannedRead<'a>, is_own_range: bool| -> Vec<Condition> {
         if is_own_range { read.left().cloned().collect() } else { read.conjunct().cloned().collect() }
     };
@@ -231,8 +235,8 @@ fn share(read: &PlannedRead<'_>) -> f64 {
     read.shared.share / if is_part { entities } else { 1.0 }
 }
 
-/// Does one read of a range that both reads have give the order that each gives? The sort key must be made the same way for the
-/// items of both, and an attribute of it that is fixed in each must have the same value in both.
+/// Does one read of the shared range return the items of both reads in order? The sort key must be made in the same way
+/// for both, and an attribute of it that is fixed in each must have the same value in both.
 fn keeps_order<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
     let is_natural = a.path.sort().iter().all(|key| matches!(key.source, KeySource::Natural));
     let Ok(keyspace) = Keyspace::of(a.path, EntityChoice::Any).or(Keyspace::of(a.path, a.entity)) else {
@@ -254,7 +258,7 @@ fn is_fixed_in_both(a: &PlannedRead<'_>, b: &PlannedRead<'_>, name: &str) -> boo
     })
 }
 
-/// All of `a` or all of `b`, as clauses: what both say stays a clause by itself.
+/// All of `a` or all of `b`, as clauses; common clauses stay separate.
 fn either(a: Vec<Condition>, b: Vec<Condition>) -> Vec<Condition> {
     let (mut both, a): (Vec<_>, Vec<_>) = a.into_iter().partition(|clause| b.contains(clause));
     let b: Vec<_> = b.into_iter().filter(|clause| !both.contains(clause)).collect();
@@ -288,7 +292,7 @@ fn one_of(a: Condition, b: Condition) -> Condition {
     }
 }
 
-/// One range that holds both and nothing else, or more only where DynamoDB has no words for less. `None` if they do not overlap.
+/// The union of two ranges, larger only where DynamoDB cannot express it exactly. `None` if they do not overlap.
 fn union<'a>(a: &Rc<[KeyCondition<'a>]>, b: &Rc<[KeyCondition<'a>]>) -> Option<Rc<[KeyCondition<'a>]>> {
     if a.starts_with(b) {
         return Some(b.clone());
@@ -357,7 +361,7 @@ impl Ends {
     }
 }
 
-/// Does every key that passes `inner` pass `outer`? In doubt no: then both are asked in full.
+/// Does every key that passes `inner` pass `outer`? False if unknown: then both are tested completely.
 fn contains(outer: &SortTest, inner: &SortTest, ends: &Ends) -> bool {
     let Ends { low, high } = ends;
     let starts = |text: &AttributeValue, prefix: &AttributeValue| match (text, prefix) {
@@ -381,7 +385,7 @@ fn contains(outer: &SortTest, inner: &SortTest, ends: &Ends) -> bool {
     }
 }
 
-/// The first key after all that begin so, if it is one that DynamoDB takes.
+/// The first key after all keys with this prefix, if DynamoDB accepts it.
 fn after_prefix(prefix: &AttributeValue) -> Option<AttributeValue> {
     match prefix {
         AttributeValue::S(text) => {

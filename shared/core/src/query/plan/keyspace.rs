@@ -1,4 +1,5 @@
-//! The key of one access path for the items of one entity: what it requires, what it selects, which other items can lie there.
+//! The key of one access path for the items of one entity: its required attributes, its selected ranges, and other
+//! items in them.
 
 use std::ops::Bound;
 use std::rc::Rc;
@@ -14,8 +15,7 @@ use crate::model::{FoldRule, KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
 use crate::value::{AttributeValue, equal};
 
-/// The attributes of one partition key with their values. Nearly always it is one, which then lies in no memory of its own: a
-/// fan-out has many partitions.
+/// The attributes of one partition key with their values. Usually one, stored inline: a fan-out has many partitions.
 pub(super) type Partition<'m> = SmallVec<[(&'m str, AttributeValue); 1]>;
 
 /// Where one key attribute gets its value from, in the items of one entity.
@@ -25,7 +25,7 @@ pub(super) enum KeyValueSource<'m> {
     Folded(&'m Template),
 }
 
-/// The key of an access path, as the items of one entity have it.
+/// The key of an access path for the items of one entity.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Keyspace<'m> {
     partition: &'m [KeyAttribute],
@@ -38,8 +38,8 @@ pub(super) struct Keyspace<'m> {
 pub(super) struct SelectedRange<'m> {
     pub(super) partition: Partition<'m>,
     pub(super) sort: Rc<[KeyCondition<'m>]>,
-    /// The partition's key goes on with each of these: so many ranges in one. Most plans turn down an index that is spread over
-    /// shards, so its keys are made only for a plan that reads them.
+    /// The shards of the partition key: each is a separate query. The keys are built only for a chosen plan, because
+    /// most plans reject an index that is spread over shards.
     pub(super) shards: Option<Shards>,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct SelectedRanges<'m> {
 }
 
 impl SelectedRanges<'_> {
-    /// Makes each range one by itself.
+    /// Expands each range into one range for each shard.
     pub(super) fn take_apart(&mut self) {
         if self.ranges.iter().any(|range| range.shards.is_some()) {
             let ranges = std::mem::take(&mut self.ranges);
@@ -146,8 +146,8 @@ impl<'m> Keyspace<'m> {
         keys.iter().flat_map(move |key| inputs_of(key, self.value_source(key)))
     }
 
-    /// The first attribute that passes, of those without which an item has no such key. Each index of a table is asked, so this
-    /// is a loop and no chain of iterators, which takes twice as long.
+    /// The first required attribute of the key that passes. A loop, because it runs for each index of a table and a
+    /// chain of iterators takes twice as long.
     pub(super) fn find_required(self, passes: &dyn Fn(&'m str) -> bool) -> Option<&'m str> {
         for key in self.partition.iter().chain(self.sort) {
             match self.value_source(key) {
@@ -183,8 +183,8 @@ impl<'m> Keyspace<'m> {
         self.inputs(self.partition)
     }
 
-    /// An attribute that the partition key needs, where that is clear without folding anything:
-    /// [`select`](Keyspace::select) would say the same. `expand`: these get values beside the tests.
+    /// An attribute that the partition key still needs, found without folding. [`select`](Keyspace::select) would fail
+    /// on the same attribute, later. `expand`: attributes that get values besides the tests.
     pub(super) fn open_partition(self, tests: &Tests<'_>, expand: &[&str]) -> Option<&'m str> {
         for key in self.partition {
             let name = key.name.as_str();
@@ -227,7 +227,7 @@ impl<'m> Keyspace<'m> {
                     _ => return Err(&key.name),
                 },
                 KeyValueSource::Folded(template) => {
-                    // Beside other key attributes, each shard is a partition by itself at once: that is rare.
+                    // With other key attributes, which is rare, shards are expanded into partitions at once.
                     let selection;
                     (selection, shards) = match self.partition {
                         [_] => template.select_stem(tests, FAN_OUT_MAX),
@@ -290,8 +290,8 @@ impl<'m> Keyspace<'m> {
         }
     }
 
-    /// Do all items of this entity in this partition have the attribute, with this value? A part that the key keeps only in lower
-    /// case, or as a shard, fixes nothing.
+    /// Do all items of this entity in this partition have this value of the attribute? A part that is stored in lower
+    /// case, or as a shard, proves no value.
     pub(super) fn fixes(&self, partition: &Partition<'_>, attribute: &str, value: &AttributeValue) -> bool {
         self.partition.iter().zip(partition.iter()).any(|(key, (_, given))| {
             match (self.value_source(key), given) {
@@ -307,8 +307,8 @@ impl<'m> Keyspace<'m> {
         })
     }
 
-    /// Could an item of this entity lie in this partition and range? In doubt yes: a condition too many costs nothing, a missing
-    /// one shows items of another entity.
+    /// Could the range contain an item of this entity? True if unknown: a superfluous condition costs nothing, a
+    /// missing one returns items of another entity.
     pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[KeyCondition<'_>]) -> bool {
         let partition_fits = self.partition.iter().zip(partition.iter()).all(|(key, (_, given))| {
             match (self.value_source(key), given) {
@@ -341,8 +341,8 @@ fn inputs_of<'m>(key: &'m KeyAttribute, source: KeyValueSource<'m>) -> impl Iter
     natural.into_iter().chain(template.into_iter().flat_map(Template::attributes))
 }
 
-/// Each partition so far with each value of one more attribute that can be a key. A template of nothing but one empty value
-/// makes none.
+/// Each partition so far combined with each valid value of one more attribute. A template of a single empty value
+/// yields none.
 fn with_each<'m>(
     partitions: Option<&[Partition<'m>]>,
     name: &'m str,
@@ -426,22 +426,22 @@ fn is_blank(value: &AttributeValue) -> bool {
         || matches!(value, AttributeValue::B(bytes) if bytes.is_empty())
 }
 
-/// What a test does to a natural sort key.
+/// The effect of a test on a natural sort key.
 enum NaturalTest {
-    /// The key cannot say it.
+    /// The key cannot express it.
     Nothing,
     /// No key passes.
     Never,
-    /// Keys are narrowed; is that all that the test says?
+    /// The key condition, and whether it is equivalent to the test.
     To(SortTest, bool),
 }
 
-/// A test as DynamoDB's key conditions can say it: of ranges with two ends they know only `BETWEEN`.
+/// A test as a key condition of DynamoDB, whose only range with two ends is `BETWEEN`.
 fn natural_test(test: Test<&AttributeValue>) -> NaturalTest {
     let fits = |value: &AttributeValue| can_be_key(value, KeyRole::Sort);
     match test {
         Test::Equal(value) if fits(value) => NaturalTest::To(SortTest::Equal(value.clone()), true),
-        // Every key begins with nothing.
+        // Every key begins with the empty prefix.
         Test::BeginsWith(prefix) if is_blank(prefix) => NaturalTest::Nothing,
         Test::BeginsWith(prefix) if fits(prefix) => {
             NaturalTest::To(SortTest::BeginsWith(prefix.clone()), true)
@@ -453,7 +453,7 @@ fn natural_test(test: Test<&AttributeValue>) -> NaturalTest {
 
 fn natural_range(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> NaturalTest {
     let mut exact = true;
-    // Every key lies above the empty text; a bound too long for DynamoDB narrows nothing, and is checked on the items.
+    // Every key is above the empty text. A bound too long for DynamoDB is dropped and checked on the items.
     let mut usable = |bound: Bound<&AttributeValue>| match bound {
         Bound::Included(value) | Bound::Excluded(value) if !can_be_key(value, KeyRole::Sort) => {
             exact &= is_blank(value);

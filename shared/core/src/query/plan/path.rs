@@ -1,4 +1,4 @@
-//! An access path: the base table or one index, as a way to reach items.
+//! An access path: the base table or one index.
 
 use super::access::ReadFrom;
 use crate::model::{EntityFacts, EntityId, Index, IndexKind, KeyAttribute, KeyFacts, Projection, Table};
@@ -8,7 +8,7 @@ use crate::model::{EntityFacts, EntityId, Index, IndexKind, KeyAttribute, KeyFac
 pub(super) struct AccessPath<'a> {
     pub(super) table: &'a Table,
     pub(super) index: Option<&'a Index>,
-    /// What follows from the declaration of its key.
+    /// The facts of its key.
     pub(super) facts: &'a KeyFacts,
 }
 
@@ -82,7 +82,7 @@ impl<'a> AccessPath<'a> {
         }
     }
 
-    /// Is the attribute read from a key? Stored items do not have it, so DynamoDB would take it for missing.
+    /// Is the attribute read from a key? Stored items lack it, so DynamoDB would treat it as missing.
     pub(super) fn is_read_from_key(&self, attribute: &str) -> bool {
         self.table.facts().from_key.iter().any(|known| known == attribute)
     }
@@ -100,10 +100,10 @@ impl PartialEq for AccessPath<'_> {
     }
 }
 
-/// The items that a read is about. Templates belong to entities, so each entity can have keys of its own in one table or index.
+/// The entity whose items a read returns. Each entity can have its own key templates in a table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntityChoice {
-    /// Items of any entity: the key is made the same way for all of them.
+    /// Any entity: all have the same key templates.
     Any,
     /// The items of one entity.
     One(EntityId),
@@ -118,5 +118,5 @@ impl EntityChoice {
     }
 }
 
-/// Few things, which need no memory of their own: a request has few conditions, and a key few parts.
+/// A short list, stored inline: a request has few conditions, and a key few parts.
 pub(super) type Few<T> = smallvec::SmallVec<[T; 4]>;

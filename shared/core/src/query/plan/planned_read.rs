@@ -1,4 +1,4 @@
-//! One read of a candidate: a query of a key range, or a scan, with what is left to check on its items.
+//! One read of a candidate: a query of a key range, or a scan, with the remaining conditions on its items.
 
 use std::rc::Rc;
 
@@ -11,16 +11,16 @@ use crate::condition::Condition;
 use crate::model::Projection;
 use crate::query::check::CheckedRequest;
 
-/// A read, and what the choice needs to know about it.
+/// A read, with the properties that the choice needs.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedRead<'a> {
     pub(super) path: AccessPath<'a>,
     pub(super) entity: EntityChoice,
-    /// What is queried; `None` for a scan.
+    /// The queried range; `None` for a scan.
     pub(super) range: Option<SelectedRange<'a>>,
-    /// What it has in common with other reads of its path.
+    /// The properties common to other reads of its path.
     pub(super) shared: Rc<SharedByReads<'a>>,
-    /// Could an item of another entity lie in the range? Then the entity's own conditions are asked too.
+    /// Could the range contain items of another entity? Then the entity's own conditions are tested too.
     pub(super) asks_entity: bool,
     /// Is it one item at most?
     pub(super) single: bool,
@@ -30,11 +30,11 @@ pub(super) struct PlannedRead<'a> {
     pub(super) hydration: Hydration,
     /// Does DynamoDB filter?
     pub(super) filters: bool,
-    /// Is something checked on the items that arrive?
+    /// Are conditions checked on arriving items?
     pub(super) rechecks: bool,
 }
 
-/// What the reads of one path and one set of tests have in common.
+/// The common properties of the reads of one path and one set of tests.
 #[derive(Debug, Clone)]
 pub(super) struct SharedByReads<'a> {
     /// Attributes that have one value in all items of the reads.
@@ -51,16 +51,16 @@ pub(super) struct SharedByReads<'a> {
     pub(super) when: Few<&'a Condition>,
     /// Every condition that a matching item fulfils: the request's, then the entity's.
     pub(super) conjunct: Rc<[&'a Condition]>,
-    /// How many of them are the request's.
+    /// How many of the conditions come from the request.
     pub(super) asked: usize,
-    /// Where reads were joined into one: what is left of their conditions, beside `residual` and `when`.
+    /// For joined reads: the remaining conditions besides `residual` and `when`.
     pub(super) joined_left: Vec<Condition>,
-    /// And what their items fulfil, beside `conjunct`.
+    /// For joined reads: the conditions that their items fulfil, besides `conjunct`.
     pub(super) joined_conjunct: Vec<Condition>,
 }
 
 impl<'a> SharedByReads<'a> {
-    /// All of a partition, with nothing left to check. `asked`: so many of the conditions are the request's.
+    /// A whole partition without remaining conditions. `asked`: how many conditions come from the request.
     pub(super) fn of(conjunct: Rc<[&'a Condition]>, asked: usize) -> SharedByReads<'a> {
         SharedByReads {
             fixed: Few::new(),
@@ -99,7 +99,7 @@ impl<'a> PlannedRead<'a> {
         }
     }
 
-    /// Divides what is left between DynamoDB's filter and our own check, and finds out whether attributes are missing.
+    /// Divides the remaining conditions between DynamoDB's filter and the recheck, and finds missing attributes.
     pub(super) fn finish(&mut self, request: &CheckedRequest<'_>) {
         let path = self.path;
         let (mut filters, mut rechecks, mut all_here) = (false, false, answer_is_at(path, request));
@@ -129,21 +129,21 @@ impl<'a> PlannedRead<'a> {
         self.range.as_ref().map_or(1, SelectedRange::count)
     }
 
-    /// Each request by itself.
+    /// A separate read for each shard.
     pub(super) fn apart(mut self) -> Vec<PlannedRead<'a>> {
         let Some(range) = self.range.take() else { return vec![self] };
         let one = |range| PlannedRead { range: Some(range), ..self.clone() };
         range.apart().into_iter().map(one).collect()
     }
 
-    /// Do the two differ in nothing but their ranges? Shards of one partition are many and alike, and are priced once.
+    /// Do the two differ only in their ranges? The many shards of one partition do, and are priced once.
     pub(super) fn is_like(&self, other: &PlannedRead<'a>) -> bool {
         Rc::ptr_eq(&self.shared, &other.shared)
             && (self.single, self.asks_entity, self.range.is_none())
                 == (other.single, other.asks_entity, other.range.is_none())
     }
 
-    /// What is left of all conditions.
+    /// All remaining conditions.
     pub(super) fn left(&self) -> impl Iterator<Item = &Condition> {
         let when = if self.asks_entity { self.shared.when.as_slice() } else { &[] };
         self.shared.residual.iter().chain(when).copied().chain(&self.shared.joined_left)
@@ -165,13 +165,13 @@ impl<'a> PlannedRead<'a> {
         })
     }
 
-    /// The read as the plan has it.
+    /// The read as an access of the plan.
     pub(super) fn into_access(self) -> Access {
         let all = |clauses: Vec<&Condition>| Condition::all(clauses.into_iter().cloned());
         let (filter, recheck): (Vec<_>, Vec<_>) = self.left().partition(|clause| self.is_sendable(clause));
         let filter = all(filter);
         let recheck = match self.hydration {
-            // The item is read after the index, which is behind the table: it may have changed and match no more.
+            // The item is read after the index, which lags the table: it may have changed and no longer match.
             Hydration::ByKey => all(self.conjunct().collect()),
             Hydration::None | Hydration::Fetched => all(recheck),
         };

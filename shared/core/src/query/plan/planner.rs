@@ -27,7 +27,7 @@ pub(super) struct PathPlanner<'t, 'a> {
     pub(super) path: AccessPath<'a>,
     pub(super) entity: EntityChoice,
     pub(super) conjunction: &'t Conjunction<'a>,
-    /// The attributes that every item asked for has, beside those that every item of the table has.
+    /// The attributes of every wanted item, except those of every item in the table.
     pub(super) always: &'t [SmolStr],
 }
 
@@ -50,7 +50,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         let hidden = if self.path.is_overloaded() {
             keyspace.find_required(&is_open_anywhere).map(SmolStr::from)
         } else {
-            // What every item of the table has needs no look.
+            // Attributes that every item of the table has cannot hide an item.
             self.path.facts.unpromised.iter().find(|name| is_open(name)).cloned()
         };
         match hidden {
@@ -59,11 +59,11 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         }
     }
 
-    /// An attribute that the partition key needs and that no depth gives. Most of a table's indexes are of no use to a request,
-    /// and this tells it before anything is built: without it a table of many indexes takes much longer to plan.
+    /// An attribute that the partition key needs and no expansion supplies. It excludes most indexes before anything is
+    /// built; without it a table with many indexes takes much longer to plan.
     pub(super) fn missing_lead(&self) -> Option<&'a SmolStr> {
         let Conjunction { tests, has_no_value_left, .. } = self.conjunction;
-        // Then there is nothing to read, wherever that would be.
+        // Nothing is read on any path.
         if *has_no_value_left {
             return None;
         }
@@ -104,7 +104,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             if self.reads_everything(expand, &selected) {
                 return Err(RejectReason::Scan);
             }
-            // Ranges of different values can be the same one, and what lies in a partition can depend on all of its key.
+            // Different values can yield the same range, and the contents of a partition can depend on its whole key.
+            // Shards must then be checked one by one.
             let takes_each =
                 !expand.is_empty() || self.path.is_overloaded() || !self.context.request.scope.is_empty();
             if takes_each {
@@ -147,7 +148,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         )
     }
 
-    /// How many combinations of values there are. Each would be a query of its own, so there is a most.
+    /// The number of combinations of values, each a query; refused above the limit.
     fn count_combinations(&self, expand: &[&'a str]) -> Result<usize, RejectReason> {
         self.expanded(expand).try_fold(1, |count, (_, values)| match count * values.len() {
             count if count > FAN_OUT_MAX => Err(RejectReason::FanOut),
@@ -192,21 +193,21 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         selected: &mut SelectedRanges<'a>,
         all: &mut Vec<PlannedRead<'a>>,
     ) -> Result<(), RejectReason> {
-        // A clause is dropped only if the key says exactly the same: a lossy part (lower case, a shard) or a range around
-        // several values lets other values through.
+        // A clause is dropped only if the key condition is equivalent. A lossy part (lower case, a shard) or a range
+        // around several values also matches other values, whose items would be returned.
         let is_exact = |attribute: &str| {
             selected.served().any(|(served, exact)| exact && served == attribute)
                 && !self.is_range_of_values(attribute, tests)
         };
         let (residual, when) = self.left_by_key(keyspace, &is_exact);
         let is_fixed = |(name, test): &(&'a str, Test<&AttributeValue>)| match test {
-            // One of several values: others can lie in the same range, unless the key tells them apart.
+            // A range for several values contains other values too, unless the key separates them.
             Test::Equal(_) => self.has_one_value(name) || is_exact(name),
             Test::Absent => true,
             Test::Range { .. } | Test::BeginsWith(_) => false,
         };
         let fixed: Few<&str> = tests.iter().filter(is_fixed).map(|(name, _)| name).collect();
-        // An attribute that the partition key fixes already narrows nothing in the sort key: to count it twice would make the
+        // An attribute fixed by the partition key narrows nothing in the sort key. Counting it twice would make the
         // path look cheaper than it is.
         let in_partition =
             |name: &str| selected.by_partition.iter().any(|(part, exact)| *exact && *part == name);
@@ -224,7 +225,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             joined_conjunct: Vec::new(),
         };
         let mut read = PlannedRead::of(self.path, self.entity, shared);
-        // The ranges of one selection are different ones, so only earlier ones can be the same.
+        // The ranges of one selection are disjoint, so only ranges of earlier selections can be equal.
         let before = all.len();
         all.reserve_exact(selected.ranges.len());
         for (number, range) in selected.ranges.drain(..).enumerate() {
@@ -245,8 +246,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         Ok(())
     }
 
-    /// The attribute of the caller's scope that other items in this partition could have with another value. A filter would hide
-    /// those items, but not what it costs to read them, nor where a page ends. The sort range does not count: reads are joined.
+    /// The attribute of the caller's scope with other values in this partition. A filter would hide those items, but
+    /// not their read cost, nor where a page ends. The sort range does not count, because reads are joined later.
     fn unscoped(&self, range: &SelectedRange<'_>) -> Option<&'a str> {
         let scope = &self.context.request.scope;
         if scope.is_empty() {
@@ -264,16 +265,16 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         })
     }
 
-    /// What the key leaves to be checked: of the request's conditions, and of the entity's own.
+    /// The conditions that the key does not answer: the request's, and the entity's own.
     fn left_by_key(
         &self,
         keyspace: Keyspace<'a>,
         is_exact: &dyn Fn(&str) -> bool,
     ) -> (Few<&'a Condition>, Few<&'a Condition>) {
         let conjunction = self.conjunction;
-        // Items of other entities can lie in the same range. What only the items asked for promise, or only their own template
-        // writes, says nothing of those others: such a condition is dropped only if the entity's conditions are asked, and never
-        // is one of these conditions.
+        // The range can contain items of other entities. Attributes that only the wanted entity requires, or only its
+        // template writes, prove nothing about those items. Such a condition is dropped only if the entity's conditions
+        // are tested, and those conditions themselves are never dropped.
         let everywhere = self.context.everywhere();
         let asks_entity = conjunction.when_from < conjunction.clauses.len();
         let promised = if asks_entity { self.always } else { &[] };
@@ -290,7 +291,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             by_key[number] || self.asks_presence(number).is_some_and(is_present)
         };
         let (residual, mut when) = self.unanswered(&answered);
-        // What the request asks anyway need not be asked again as the entity's condition.
+        // Entity conditions that follow from the request's conditions are not tested again.
         if !when.is_empty() && !residual.is_empty() {
             let asked = Certain::of([], [], residual.iter().copied());
             when.retain(|clause| asked.says(clause) != Certainty::Holds);
@@ -298,8 +299,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         (residual, when)
     }
 
-    /// Is the key made of none of the attributes that are asked for, while every partition is read? Then it [reads
-    /// everything](PathPlanner::reads_everything), and this tells it before a key is built.
+    /// Does the key use no tested attribute, while every partition is read? Then it [reads
+    /// everything](PathPlanner::reads_everything); this check finds that before a key is built.
     fn answers_nothing(&self, keyspace: Keyspace<'a>, expand: &[&'a str]) -> bool {
         let mut inputs = keyspace.partition_inputs().chain(keyspace.sort_inputs());
         self.asks_something()
@@ -307,8 +308,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             && !inputs.any(|attribute| self.conjunction.of(attribute).is_some())
     }
 
-    /// Does the key answer nothing of what is asked, while every partition is read to filter? That is a scan by another
-    /// name, and it needs the same permission.
+    /// Is every partition read and filtered, with no test answered by the key? That is a scan under another name and
+    /// needs the same permission.
     fn reads_everything(&self, expand: &[&str], selected: &SelectedRanges<'_>) -> bool {
         let several = || {
             selected.ranges.iter().any(|range| range.count() > 1)
@@ -330,7 +331,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         self.conjunction.asked().iter().any(|clause| !clause.is_always())
     }
 
-    /// Are several values tested as the range that they lie in? Then values between them are found too.
+    /// Are several values tested as one range? Then values between them match too.
     fn is_range_of_values(&self, attribute: &str, tests: &Tests<'_>) -> bool {
         self.conjunction.values_of(attribute).is_some_and(|values| values.len() > 1)
             && !matches!(tests.get(attribute), Some(Test::Equal(_)))
@@ -347,7 +348,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         answered
     }
 
-    /// The attribute, if a clause asks for nothing but its presence.
+    /// The attribute, if the clause tests only its presence.
     fn asks_presence(&self, number: usize) -> Option<&'a str> {
         match self.conjunction.clauses[number] {
             Condition::Is(path, Comparison::Exists(true)) => path.as_attribute(),
@@ -363,7 +364,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         (left(0..*when_from), left(*when_from..clauses.len()))
     }
 
-    /// Could items of another entity lie in the same range? Where the key does not depend on the entity they do.
+    /// Could the range contain items of another entity? Always, if the key does not depend on the entity.
     fn has_neighbours(&self, range: &SelectedRange<'_>) -> bool {
         if !self.path.is_overloaded() {
             return true;
@@ -373,7 +374,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         })
     }
 
-    /// A whole primary key names one item. Index keys are not unique.
+    /// A complete primary key identifies one item. Index keys are not unique.
     fn is_single(&self, range: &SelectedRange<'_>) -> bool {
         let exact_sort = matches!(
             &*range.sort,

@@ -1,7 +1,7 @@
-//! Why a table or an index does not answer a request.
+//! Why a path does not answer a request.
 //!
-//! Most of a table's indexes are of no use to a request. So a rejection is data without memory of its own (names of ordinary
-//! length lie in the value itself), and its words are written only when somebody reads them.
+//! Most indexes of a table are rejected. So a rejection is data without allocations (short names are stored inline),
+//! and its text is formatted only on demand.
 
 use smol_str::SmolStr;
 

@@ -1,7 +1,7 @@
-//! What would make a refused request work: an index to add, or words to add to the request or to the manifest.
+//! Suggestions for a refused request: an index to add, or changes of the request or the manifest.
 //!
-//! Every suggestion is tried before it is made: it is added to the table in memory, the request is planned again, and what does
-//! not serve is not shown.
+//! Every suggestion is tested first: it is applied to the table in memory, the request is planned again, and
+//! suggestions that do not help are dropped.
 
 use std::fmt::Write;
 
@@ -18,23 +18,23 @@ use crate::model::{
 use crate::query::check::CheckedRequest;
 use crate::query::readiness::Readiness;
 
-/// The most attributes that are declared `required` to make one index serve.
+/// Maximum attributes suggested as `required` to make one index usable.
 const REQUIRED_MAX: usize = 3;
-/// The most attributes of a native multi-attribute key, for each of partition and sort key.
+/// Maximum attributes of a native multi-attribute key, for each of partition and sort key.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.DesignPattern.MultiAttributeKeys.html>
 const NATIVE_PARTS_MAX: usize = 4;
 
-/// What you can do.
+/// Suggestions for a refused request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Suggestions {
     /// An index that answers the request, as manifest text.
     pub(super) index: Option<String>,
-    /// Other things that do, each as the rest of a sentence.
+    /// Other remedies, each as the rest of a sentence.
     pub(super) instead: Vec<String>,
 }
 
-/// What makes this request work.
+/// The changes that make this request work.
 pub(super) fn suggest(request: &CheckedRequest<'_>) -> Suggestions {
     let rejected = planned(request.table, request, |_| {}).rejected;
     let mut instead = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn suggest(request: &CheckedRequest<'_>) -> Suggestions {
         }
     }
     let Proposal { index, required } = match proposal(request) {
-        // A new index that needs a promise says no more than the promise for an index that is there.
+        // A new index that needs a promise is no better than the same promise for an existing index.
         Some(proposal) if proposal.required.is_empty() || instead.is_empty() => proposal,
         _ => return Suggestions { index: None, instead },
     };
@@ -55,7 +55,7 @@ pub(super) fn suggest(request: &CheckedRequest<'_>) -> Suggestions {
     Suggestions { index: Some(promises + &index), instead }
 }
 
-/// The request with something changed, planned against a table with something changed.
+/// The changed request, planned against a changed table.
 fn planned(table: &Table, request: &CheckedRequest<'_>, change: impl Fn(&mut CheckedRequest<'_>)) -> Choice {
     let mut request = CheckedRequest { table, ..request.clone() };
     change(&mut request);
@@ -66,7 +66,7 @@ fn serves(table: &Table, request: &CheckedRequest<'_>, change: impl Fn(&mut Chec
     planned(table, request, change).best.is_some()
 }
 
-/// An index was refused because an item without this attribute could match: what makes it serve?
+/// Remedies for an index that was rejected because a matching item could lack this attribute.
 fn of_sparse(request: &CheckedRequest<'_>, index: &str, attribute: &str) -> Vec<String> {
     let table = request.table;
     let mut found = Vec::new();
@@ -126,14 +126,14 @@ fn with_tail(table: &Table, index: &str, attribute: &str) -> Option<(Table, Stri
     Some((table, text))
 }
 
-/// A new index, and the attributes that every item must have for it to serve.
+/// A new index, and the attributes that must be required for it.
 struct Proposal {
     index: String,
     required: Vec<String>,
 }
 
-/// A global index over what is asked by equality, in the order asked for or else by the first range. `None` where no key can
-/// help: nothing is asked by equality.
+/// A global index over the attributes tested by equality, in the requested order or else by the first range. `None`
+/// without an equality test: no key can help.
 fn proposal(request: &CheckedRequest<'_>) -> Option<Proposal> {
     let clauses = clauses(&request.condition);
     let conjunction = Conjunction::read(request.table, clauses.iter().map(AsRef::as_ref), &[]);
@@ -203,7 +203,7 @@ fn tried(request: &CheckedRequest<'_>, equal: &[&str], sort: &[&str]) -> Option<
     }
 }
 
-/// `byOwnerCreated`, or with a number behind it where the table has such an index.
+/// `byOwnerCreated`, with a number appended if the table has such an index.
 fn name(table: &Table, equal: &[&str], sort: &[&str]) -> String {
     let capital = |name: &&str| {
         let mut letters = name.chars().filter(char::is_ascii_alphanumeric);

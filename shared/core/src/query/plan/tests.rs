@@ -6,7 +6,7 @@ use super::{Hydration, Operation, PlanError, QueryPlan, ReadFrom, plan};
 use crate::query::check::{Caller, check};
 use crate::query::readiness::{Pending, Readiness};
 
-/// What becomes of a request of a manifest's one table.
+/// The result of a request against a manifest with one table.
 fn outcome(manifest: &str, request: Value) -> Result<QueryPlan, PlanError> {
     let parsed = crate::manifest::parse("keyfold.toml", manifest);
     let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
@@ -325,7 +325,7 @@ fn an_index_that_is_being_filled_is_not_read() {
     assert_eq!(refused.code(), "index-pending");
     insta::assert_snapshot!(refused, @"index `byNumber` of table `t` is being filled by retrofit `fill`: 3 of 8 segments");
     insta::assert_snapshot!(refused.hint(), @"ask again when retrofit `fill` is cut over, or allow a scan with `scan`");
-    // Where another path answers, it is used, and the explanation says why not the index.
+    // If another path answers, it is used, and the explanation says why the index is not.
     let other = ask(json!({ "type": "flight", "number": "150", "id": "1" }), &readiness).unwrap();
     assert_eq!(other.accesses[0].source, ReadFrom::Table);
     let reason = other.rejected.iter().find(|path| path.index.is_some()).unwrap();
@@ -397,8 +397,8 @@ fn each_branch_of_an_or_names_its_entities() {
 
 #[test]
 fn what_narrows_the_entities_is_still_asked_of_their_neighbours() {
-    // No item is of no entity, as only these have a sort key. `number` leaves airports out, so all that is left have one; but
-    // airports lie in the same partition of the index.
+    // Every item has an entity, because only entities have a sort key. `number` excludes airports, so all remaining
+    // entities have one; but airports are in the same partition of the index.
     let manifest = r#"
         [tables.t]
         name = "tableOfTheCase"
@@ -463,7 +463,7 @@ fn a_range_that_is_read_for_another_branch_is_not_read_again() {
     "#;
     let asked = json!({ "or": [{ "e2": { "<": 10 } }, { "e1": "dog" }] });
     let plan = planned(manifest, json!({ "table": "t", "where": asked }));
-    // The whole partition `dog` holds what the first branch reads of it key by key.
+    // The whole partition `dog` includes the keys that the first branch reads one by one.
     assert_eq!(partitions(&plan), ["do", "do", "dog"]);
 }
 
@@ -478,13 +478,13 @@ fn every_partition_read_to_filter_it_is_a_scan() {
     "#;
     let refused = outcome(manifest, json!({ "table": "t", "where": { "n1": 1 } }));
     assert_eq!(refused.unwrap_err().code(), "needs-scan");
-    // What the sort key answers is no scan.
+    // A test that the sort key answers makes it no scan.
     assert_eq!(partitions(&planned(manifest, json!({ "table": "t", "where": { "s1": "x" } }))), ["a", "b"]);
 
-    // Nothing is filtered where nothing is asked.
+    // Without conditions nothing is filtered.
     assert_eq!(partitions(&planned(manifest, json!({ "table": "t" }))), ["a", "b"]);
 
-    // What a part of the partition key answers is no scan either, and one partition is none.
+    // A test that a part of the partition key answers makes it no scan, and neither is one partition a scan.
     let folded =
         |fold: &str| manifest.replace(r#""e1""#, &format!(r#"{{ attribute = "PK", fold = "{fold}" }}"#));
     let asked = json!({ "table": "t", "where": { "n1": 1 } });
@@ -493,7 +493,7 @@ fn every_partition_read_to_filter_it_is_a_scan() {
     let refused = outcome(&folded("all#{e1}"), asked.clone());
     assert_eq!(refused.unwrap_err().code(), "needs-scan");
 
-    // What lies behind an open part of the sort key is not answered by it.
+    // A part after an open part of the sort key is not answered by it.
     let sort = r#"sort = { attribute = "SK", fold = "{s1}#{n1:03}" }"#;
     let behind = manifest.replace(r#"sort = "s1""#, sort);
     let refused = outcome(&behind, asked);
@@ -576,7 +576,7 @@ fn an_attribute_that_only_a_key_has_is_read_where_that_key_is() {
 
 #[test]
 fn values_that_a_key_does_not_tell_apart_are_read_once_in_order_too() {
-    // The two reads of one partition would be joined, but not where an order is asked of an entity's own keys.
+    // The two reads of one partition are joined, except if an order by an entity's own keys is requested.
     let manifest = r#"
         [tables.t]
         name = "tableOfTheCase"
@@ -599,7 +599,7 @@ fn every_shard_is_priced() {
     assert_eq!(plan.estimated_units, 1.5, "half a unit each");
 }
 
-/// The keys of shards are made for a plan that reads them. What else lies in a partition is looked for in its whole key.
+/// The keys of shards are built for the plan that reads them. Finding other items in a partition needs its whole key.
 const SPREAD: &str = r#"
 [tables.t]
 name = "tableOfTheCase"

@@ -35,7 +35,7 @@ impl QuestionError {
         }
     }
 
-    /// What the asker can do.
+    /// A suggestion.
     pub fn hint(&self) -> Option<String> {
         match self {
             QuestionError::Unknown { known, .. } if known.is_empty() => None,

@@ -2,7 +2,7 @@
 
 use crate::model::{Operator, QuestionCondition};
 
-/// Parameters that belong to the API. An attribute of such a name is asked by `name.eq`.
+/// Parameters of the API. An attribute with such a name is tested by `name.eq`.
 pub(super) const RESERVED: [&str; 6] = ["limit", "page", "order", "format", "count", "explain"];
 
 /// The operator as `where` writes it.

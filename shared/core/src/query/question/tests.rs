@@ -127,6 +127,6 @@ fn a_branch_can_ask_for_an_entity_that_only_its_key_tells() {
         check(&model, &request, &Caller::Trusted).map(drop)
     };
     ask("kind").unwrap();
-    // Where an attribute has taken the word, the key cannot be named, and the refusal says which one.
+    // If an attribute uses the reserved word, the key cannot be named, and the refusal names the key.
     assert!(ask("entity").unwrap_err().to_string().contains("declares no attribute `PK`"));
 }

@@ -1,4 +1,4 @@
-//! The values of a parameter, typed as the manifest says, in DynamoDB's JSON notation.
+//! The values of a parameter, typed by the manifest, in DynamoDB's JSON notation.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::model::{Attribute, AttributeKind, EntityId, Operator, QuestionConditi
 use crate::query::check::{RequestError, typed_text};
 use crate::value::AttributeValue;
 
-/// What a condition compares with.
+/// The operand of a condition.
 pub(super) fn read(
     table: &Table,
     entities: &[EntityId],
