@@ -1,10 +1,10 @@
-//! What reading, writing and keeping items costs: units by DynamoDB's rules, dollars by a dated price table.
+//! The cost of reading, writing and storing items: units by DynamoDB's rules, dollars by a dated price table.
 //!
-//! - [`ReadUnits`] and [`WriteUnits`] are what DynamoDB counts, for on-demand and provisioned tables alike;
+//! - [`ReadUnits`] and [`WriteUnits`] are DynamoDB's units, for on-demand and provisioned tables alike;
 //! - the functions named `..._read_units` are the formulas of each kind of read;
 //! - [`Prices`] turns units and bytes into [`Dollars`].
 //!
-//! What one write does to each index is in [`index`](crate::index).
+//! [`index`](crate::index) computes the effect of a write on each index.
 
 mod dollars;
 mod read;

@@ -1,14 +1,14 @@
-//! From an item to what DynamoDB stores of it: sizes, folded keys, index entries, and what a change writes.
+//! From an item to its stored form in DynamoDB: sizes, folded keys, index entries, and the writes of a change.
 //!
-//! Everything here is about one item at a time and asks nothing of DynamoDB:
+//! Everything here concerns one item and does no I/O:
 //!
 //! - [`item_bytes`] measures an item as DynamoDB bills it;
 //! - [`Table::with_keys`](crate::model::Table::with_keys) gives an item its folded keys and checks it as a write would;
-//! - [`Index::entry`](crate::model::Index::entry) is the entry an index holds for a stored item, or why it holds none;
-//! - [`changes`] is what one write does to the table and each index, in write units;
+//! - [`Index::entry`](crate::model::Index::entry) is the index entry of a stored item, or the reason why there is none;
+//! - [`changes`] computes the write units of one write in the table and each index;
 //! - [`collection_level`] watches the 10 GB limit of tables with local indexes.
 //!
-//! What units cost in dollars is in [`cost`](crate::cost).
+//! [`cost`](crate::cost) prices the units.
 
 mod change;
 mod error;

@@ -1,8 +1,8 @@
-//! Writes of one item: what is written, and the guard without which it must not happen.
+//! Writes of one item: the action, and the guard that must hold for it.
 //!
-//! [`put`] and [`delete`] say what is sent for an item; an [`UpdateTask`] does so for a part of one, and keeps its
-//! folded keys right. [`WriteExpressions`] is a write in DynamoDB's words. Nothing here sends anything: every language that
-//! writes to a table, and the retrofit, share it.
+//! [`put`] and [`delete`] build the writes of whole items; an [`UpdateTask`] updates some attributes and keeps the
+//! folded keys correct. [`WriteExpressions`] is a write as DynamoDB expressions. Nothing here sends anything: all
+//! language bindings and the retrofit share this code.
 
 mod action;
 mod expected;

@@ -6,22 +6,22 @@ use crate::cost::{ReadUnits, WriteUnits};
 use crate::model::Prices;
 
 impl Prices {
-    /// What these reads and writes cost.
+    /// The price of these reads and writes.
     pub fn dollars_for(&self, read: ReadUnits, write: WriteUnits) -> Dollars {
         self.dollars_for_reads(read) + self.dollars_for_writes(write)
     }
 
-    /// What these reads cost.
+    /// The price of these reads.
     pub fn dollars_for_reads(&self, read: ReadUnits) -> Dollars {
         Dollars(read.as_f64() * self.read_million / MILLION)
     }
 
-    /// What these writes cost.
+    /// The price of these writes.
     pub fn dollars_for_writes(&self, write: WriteUnits) -> Dollars {
         Dollars(write.get() as f64 * self.write_million / MILLION)
     }
 
-    /// What keeping this many bytes for a month costs; less than nothing if they are fewer than before.
+    /// The price of storing this many bytes for a month; negative if bytes are freed.
     pub fn dollars_for_month(&self, storage_bytes: i64) -> Dollars {
         Dollars(storage_bytes as f64 / GB * self.storage_gb_month)
     }
@@ -41,7 +41,7 @@ const GB: f64 = 1024.0 * 1024.0 * 1024.0;
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct Dollars(pub f64);
 
-/// Below this an amount shows as less than it.
+/// A smaller amount is shown as "less than" this.
 const DOLLARS_SHOWN_MIN: f64 = 1e-9;
 
 impl fmt::Display for Dollars {

@@ -1,10 +1,10 @@
-//! What each kind of read consumes. Filters play no part: units are counted before them.
+//! The read units of each kind of read. Filters make no difference: units are counted before them.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>
 
 use crate::cost::{READ_UNIT_BYTES, ReadUnits};
 
-/// The most that one page of a query or scan reads, before any filter.
+/// Maximum bytes that one page of a query or scan reads, before any filter.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html#limits-api>
 pub const QUERY_PAGE_BYTES_MAX: u64 = 1024 * 1024;
@@ -31,15 +31,15 @@ impl Consistency {
     }
 }
 
-/// Blocks of 4 KB, the last one begun counting as a whole one.
+/// The number of 4 KB blocks, rounded up.
 fn blocks(bytes: u64) -> u64 {
     bytes.div_ceil(READ_UNIT_BYTES)
 }
 
-/// A query of a table or an index, for one page: the sizes are added, and the sum is rounded up to 4 KB. A query that
-/// finds nothing counts as 4 KB.
+/// One page of a query of a table or an index: the sum of the sizes, rounded up to 4 KB. A query without a match counts
+/// as 4 KB.
 ///
-/// Of an index, the sizes are those of its entries. Attributes that a local index does not hold cost more: see
+/// For an index, the sizes are those of its entries. Attributes missing from a local index cost more: see
 /// [`lsi_fetch_read_units`].
 pub fn query_read_units(bytes: impl IntoIterator<Item = u64>, consistency: Consistency) -> ReadUnits {
     consistency.of_blocks(blocks(sum(bytes)).max(1))
@@ -53,13 +53,13 @@ pub fn get_read_units(item_bytes: Option<u64>, consistency: Consistency) -> Read
 /// A scan of this many bytes, over all its pages.
 ///
 /// A full page of 1 MB is a whole number of units. Pages end at an item, so each page, and each segment of a parallel
-/// scan, can add up to one unit to this.
+/// scan, can add up to one unit.
 pub fn scan_read_units(bytes: u64, consistency: Consistency) -> ReadUnits {
     query_read_units([bytes], consistency)
 }
 
-/// What a query of a local index consumes that fetches from the table what the index does not hold: for the entries together,
-/// rounded up to 4 KB, and for each item, rounded up to 4 KB on its own.
+/// A query of a local index that fetches missing attributes from the table: the sum of the entries, rounded up to 4 KB,
+/// and each item, rounded up to 4 KB separately.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ThroughputConsiderations.Reads>
 pub fn lsi_fetch_read_units(

@@ -1,4 +1,4 @@
-//! Tests of units and prices, each in a file of its own.
+//! Tests of units and prices.
 
 mod prices;
 mod read;

@@ -1,4 +1,4 @@
-//! Read and write units: what DynamoDB counts and bills.
+//! Read and write units, as DynamoDB counts and bills them.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>
 
@@ -34,7 +34,7 @@ impl ReadUnits {
         ReadUnits { halves }
     }
 
-    /// How many half units.
+    /// The number of half units.
     pub const fn halves(self) -> u64 {
         self.halves
     }
@@ -80,13 +80,13 @@ impl WriteUnits {
         WriteUnits(units)
     }
 
-    /// What writing or deleting this many bytes takes: one unit for each KB begun, and at least one.
+    /// The units for writing or deleting this many bytes: bytes rounded up to 1 KB, at least one unit.
     pub fn of(bytes: u64) -> WriteUnits {
         WriteUnits(bytes.div_ceil(WRITE_UNIT_BYTES).max(1))
     }
 
-    /// What a table consumes when an item changes: by the larger of the two sizes. `None` where there is no item; with neither, as
-    /// for the delete of an item that is not there, it is one unit. A write whose condition fails consumes as much.
+    /// The units of a table for a change of an item: by the larger of the two sizes. `None`: no item. With neither, as
+    /// for deleting a missing item, it is one unit. A write whose condition fails consumes the same.
     pub fn of_change(old_bytes: Option<u64>, new_bytes: Option<u64>) -> WriteUnits {
         WriteUnits::of(old_bytes.max(new_bytes).unwrap_or(0))
     }

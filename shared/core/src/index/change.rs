@@ -1,4 +1,4 @@
-//! What one write does to a table and its indexes, in write units.
+//! The effect of one write on a table and its indexes, in write units.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ThroughputConsiderations.Writes>
 //!
@@ -18,12 +18,12 @@ use crate::index::size::{attribute_bytes, item_bytes};
 use crate::model::{Index, KeyAttribute, Table};
 use crate::value::{Item, equal};
 
-/// What one write costs: the table's part, and each index's.
+/// The cost of one write, for the table and each index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableWrite<'t> {
-    /// What the table itself consumes.
+    /// The units of the table itself.
     pub table_units: WriteUnits,
-    /// What each index does and consumes, in the table's order. Indexes that do nothing are here too.
+    /// The effect on each index, in the table's order, including indexes that do not change.
     pub indexes: Vec<IndexWrite<'t>>,
 }
 
@@ -44,34 +44,34 @@ impl TableWrite<'_> {
     }
 }
 
-/// What one write does to one index.
+/// The effect of one write on one index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexWrite<'t> {
     /// The index's name.
     pub index: &'t str,
-    /// What it does.
+    /// The action.
     pub action: IndexAction,
-    /// What that consumes.
+    /// The units it consumes.
     pub units: WriteUnits,
 }
 
-/// What a write to the table makes an index do.
+/// The action of an index for a write to the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexAction {
-    /// The entry stays as it is, or there is none.
+    /// The entry does not change, or there is none.
     None,
     /// A new entry, or other attributes under the same key.
     Put,
-    /// The entry goes.
+    /// The entry is deleted.
     Delete,
     /// The key changes: the entry moves.
     DeleteThenPut,
 }
 
-/// What it costs to make `new` out of `old`; `None` where there is no item.
+/// The cost of replacing `old` by `new`; `None`: no item.
 ///
-/// The two are one item with one primary key. If their keys differ they are two items, and this is what deleting the
-/// one and putting the other costs. With neither, it is the delete of an item that is not there.
+/// Usually both have the same primary key. If the keys differ, it is the cost of deleting one item and putting the
+/// other. With neither, it is the delete of a missing item.
 pub fn changes<'t>(table: &'t Table, old: Option<&Item>, new: Option<&Item>) -> TableWrite<'t> {
     let (old_bytes, new_bytes) = (old.map(item_bytes), new.map(item_bytes));
     let table_units = match (old, new, old_bytes, new_bytes) {
@@ -100,7 +100,7 @@ fn index_write<'t>(
         (None, None) => (IndexAction::None, WriteUnits::ZERO),
         (None, Some(new)) => (IndexAction::Put, units(new)),
         (Some(old), None) => (IndexAction::Delete, units(old)),
-        // The table's key is part of where an entry stands.
+        // An index entry's identity includes the table's key.
         (Some(old), Some(new)) if moved(index.key_attributes().chain(table.key_attributes()), old, new) => {
             (IndexAction::DeleteThenPut, units(old) + units(new))
         }

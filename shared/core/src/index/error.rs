@@ -6,7 +6,7 @@ use crate::index::size::{ATTRIBUTE_NAME_BYTES_MAX, ITEM_BYTES_MAX, NESTING_LEVEL
 use crate::key::FoldError;
 use crate::value::NumberError;
 
-/// Where in which item something is wrong. It names the item by its key and holds nothing else of it.
+/// The place of a problem in an item. It names the item by its key and contains nothing else of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemPlace {
     /// The table's name in the manifest.
@@ -38,7 +38,7 @@ impl fmt::Display for ItemPlace {
 pub struct ItemError {
     /// Which item, and where in it.
     pub at: Box<ItemPlace>,
-    /// What is wrong.
+    /// The problem.
     pub problem: ItemProblem,
 }
 
@@ -54,7 +54,7 @@ impl std::error::Error for ItemError {
     }
 }
 
-/// What is wrong with an item. Values are looked at in any depth.
+/// A problem of an item. Values are checked at any depth.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ItemProblem {
@@ -98,7 +98,7 @@ pub enum ItemProblem {
     TooDeep,
 }
 
-/// What is wrong with an item's value for a key attribute.
+/// A problem of an item's value for a key attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum KeyProblem {
@@ -141,7 +141,7 @@ impl ItemError {
         }
     }
 
-    /// What to do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.problem {
             ItemProblem::TwoEntities { .. } => "let the `when` of the two entities exclude each other",

@@ -12,7 +12,7 @@ use crate::key::FoldError;
 use crate::model::{EntityId, FoldRule, KeyAttribute, KeySource, Table, WhenTest};
 use crate::value::{AttributeValue, Item, Name, type_letter};
 
-/// The most attributes of a table's own key.
+/// Maximum attributes of a table's own key.
 const TABLE_KEY_MAX: usize = 2;
 
 /// Folded key attributes with their values. Most tables have few.
@@ -43,9 +43,9 @@ impl Table {
         Ok(self.folded_as(self.entity_of(item)?, item)?.into_vec())
     }
 
-    /// The folded key attributes that are not what the item's other attributes make. All of them if no keys can be made.
+    /// The folded key attributes that do not match the item's other attributes; all of them if no keys can be folded.
     pub fn misfolded(&self, item: &Item) -> Vec<&str> {
-        // A key that is wrong must not say what it is made of.
+        // A wrong key must not supply the attributes it is checked against.
         let mut natural = item.clone();
         self.folded_names().for_each(|name| drop(natural.remove(name)));
         let folded = self.entity_of(item).and_then(|entity| self.folded_as(entity, &natural));
@@ -61,7 +61,7 @@ impl Table {
         }
     }
 
-    /// The same of an item with the attributes that only its keys hold, whose entity is known.
+    /// The folded keys of an item with a known entity, its key-only attributes included.
     fn folded_as(&self, entity: Option<EntityId>, item: &Item) -> Result<FoldedKeys<'_>, ItemError> {
         let mut folded = FoldedKeys::new();
         for (index, key) in self.every_key() {
@@ -158,8 +158,8 @@ impl Table {
         Err(self.item_error(None, by_key.map(|when| when.attribute.as_str()), item, problem))
     }
 
-    /// The item, saying that it is of this entity: the attributes that its `when` compares are put in where they are
-    /// absent (the first value, where several are allowed). An attribute that says otherwise is an error.
+    /// The item as an item of this entity: missing attributes of the entity's `when` are added (the first value if
+    /// several are allowed). An attribute with a conflicting value is an error.
     pub fn as_entity(&self, mut item: Item, entity: &str) -> Result<Item, ItemError> {
         let Some((id, declared)) = self.entity(entity) else {
             let problem = ItemProblem::UnknownEntity { entity: entity.to_owned() };
@@ -191,7 +191,7 @@ impl Table {
         Ok(())
     }
 
-    /// The item's primary key attributes and nothing else; `None` if one is missing or not of its type.
+    /// Only the item's primary key attributes; `None` if one is missing or has the wrong type.
     pub fn key_of(&self, item: &Item) -> Option<Item> {
         let mut key = Vec::with_capacity(TABLE_KEY_MAX);
         for attribute in self.key_attributes() {
@@ -237,7 +237,7 @@ fn fold(rules: &[FoldRule], entity: Option<EntityId>, item: &Item) -> Result<Opt
 }
 
 impl Table {
-    /// Every attribute that some folded key is made of, or that decides which entity an item is.
+    /// Every attribute that a folded key contains, or that identifies an entity.
     pub fn key_inputs(&self) -> BTreeSet<&str> {
         let inputs = self.every_key().flat_map(|(_, key)| key.inputs());
         inputs

@@ -1,6 +1,6 @@
-//! Attributes that stand in a folded key and nowhere else: in many tables an item's id is in `c#12345` alone.
+//! Attributes stored only in a folded key: in many tables an item's id is only in `c#12345`.
 //!
-//! Such an attribute is virtual. It is read from the key where an item lacks it; it is never added to a stored item, and never
+//! Such an attribute is virtual. It is read from the key if an item lacks it, never added to a stored item, and never
 //! removed from one that has it.
 
 use std::borrow::Cow;
@@ -26,8 +26,8 @@ impl Table {
         self.attributes.values().any(|attribute| attribute.from_key)
     }
 
-    /// What an item must come with, so that this attribute can be read from its keys: every key that holds it, and all
-    /// that tells entities apart. Empty if the attribute is not read from a key.
+    /// The attributes needed to read this one from an item's keys: every key that contains it, and all that identify
+    /// entities. Empty if the attribute is not read from a key.
     pub fn key_part_sources<'t>(&'t self, attribute: &'t str) -> impl Iterator<Item = &'t str> {
         let from_key = self.attributes.get(attribute).is_some_and(|declared| declared.from_key);
         let holds = move |rules: &[FoldRule]| rules.iter().any(|rule| rule.template.keeps(attribute));
@@ -40,12 +40,12 @@ impl Table {
         names.filter(move |_| from_key)
     }
 
-    /// What the item's primary key says of this attribute exactly, if it does.
+    /// The exact value of this attribute in the item's primary key, if the key contains it.
     pub fn in_primary_key(&self, item: &Item, attribute: &str) -> Option<AttributeValue> {
         self.in_primary_key_of(self.entity_of(item).ok().flatten(), item, attribute)
     }
 
-    /// The same of an item whose entity is known.
+    /// [`in_primary_key`](Self::in_primary_key) for an item whose entity is known.
     pub(crate) fn in_primary_key_of(
         &self,
         entity: Option<EntityId>,

@@ -1,4 +1,4 @@
-//! An item's key as a person reads it in an error: `id="111aaa"`, and nothing else of the item.
+//! An item's key for error messages: `id="111aaa"`, and nothing else of the item.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use crate::value::{AttributeValue, Hex, Item};
 /// A longer text is cut here, so that an error stays one line.
 const KEY_TEXT_CHARS_MAX: usize = 120;
 
-/// The item's key attributes. One that is not there (or is of a type that no key has) shows as `?`; a folded one that
-/// is not there yet shows as the attributes it is made of.
+/// The item's key attributes. A missing one (or one whose type no key has) is shown as `?`; a missing folded one as the
+/// attributes it is folded from.
 pub(crate) fn key_text(table: &Table, item: &Item) -> String {
     let mut text = String::new();
     for key in table.key_attributes() {

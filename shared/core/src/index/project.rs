@@ -15,7 +15,7 @@ use crate::value::{AttributeValue, Item, Name};
 pub struct Absence {
     /// The key attribute.
     pub attribute: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: KeyProblem,
 }
 
@@ -57,7 +57,7 @@ impl Index {
         self.absence(stored).is_none().then(bytes)
     }
 
-    /// The most attributes that an entry has, unless everything is projected.
+    /// Maximum attributes of an entry, unless everything is projected.
     fn projected_max(&self, table: &Table) -> usize {
         let included = match &self.projection {
             Projection::Include(names) => names.len(),

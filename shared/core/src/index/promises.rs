@@ -1,4 +1,4 @@
-//! What the manifest promises of every item, checked when one is written: the planner relies on it.
+//! The manifest's rules for items, checked on every write because the planner relies on them.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,7 @@ use crate::model::{Attribute, AttributeKind, EntityId, Table};
 use crate::value::{AttributeValue, Item, equal, type_letter};
 
 impl Table {
-    /// Checks what the manifest says of attributes: their types, the values it lists, and which ones every item of the
-    /// table, or of its entity, must have.
+    /// Checks the declared types, the listed values, and the required attributes of the table and of the item's entity.
     pub fn check_promises(&self, item: &Item) -> Result<(), ItemError> {
         let item = &*self.with_key_parts(item);
         let entity = self.entity_of(item)?;
@@ -37,8 +36,8 @@ impl Table {
         }
     }
 
-    /// The same of an update: `known` is what is known of the item after it, `removed` what it takes away. Nothing is said
-    /// of attributes that are neither.
+    /// Checks an update: `known` are the known attributes after it, `removed` the removed ones. Other attributes are
+    /// not checked.
     pub fn check_change(&self, known: &Item, removed: &BTreeSet<String>) -> Result<(), ItemError> {
         let entity = self.entity_of(known).ok().flatten();
         for attribute in self.attributes_of(entity).values() {
@@ -61,7 +60,7 @@ impl Table {
         value: &AttributeValue,
         item: &Item,
     ) -> Result<(), ItemError> {
-        // Nothing is promised of an item that is of none of the entities which declare the attribute differently.
+        // A declaration that differs between entities does not bind an item of neither.
         if entity.is_none() && self.mixed_type(&[], &attribute.name).is_some() {
             return Ok(());
         }

@@ -1,9 +1,9 @@
-//! How large items and values are, as DynamoDB counts them.
+//! The sizes of items and values, as DynamoDB counts them.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html>
 //!
-//! The documentation is exact for everything but numbers, of which it says "approximately". For those we follow what
-//! has been measured against the 400 KB limit, which shows single bytes: see [`value_bytes`].
+//! The documentation is exact except for numbers, where it says "approximately". Those follow measurements against the
+//! 400 KB limit, which shows single bytes: see [`value_bytes`].
 
 use crate::value::{AttributeValue, Item, Number};
 
@@ -14,12 +14,12 @@ pub const ITEM_BYTES_MAX: u64 = 400 * 1024;
 /// The longest name of an attribute.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html>
 pub(crate) const ATTRIBUTE_NAME_BYTES_MAX: usize = 65_535;
-/// How deep a value may be nested: 31 lists or maps, and what is in the innermost.
+/// Maximum nesting of a value: 31 lists or maps, and a scalar in the innermost.
 pub const NESTING_LEVELS_MAX: u32 = 32;
 
-/// What a list or map costs before its elements.
+/// The bytes of a list or map before its elements.
 const DOCUMENT_BYTES: u64 = 3;
-/// What each element of a list or map costs besides itself.
+/// The additional bytes of each element of a list or map.
 const ELEMENT_BYTES: u64 = 1;
 
 /// The size of an item: the names and values of all its attributes.
@@ -41,9 +41,9 @@ pub fn attribute_bytes(name: &str, value: &AttributeValue) -> u64 {
 
 /// The size of a value without its attribute's name.
 ///
-/// A number takes one byte, one more for each two significant digits, and one more if it is negative; zeros at either
-/// end are not significant. Digits before and after the decimal point are paired apart, so `1.5` takes a byte more
-/// than `15`. A text that is no number takes one byte for each two characters, and one.
+/// A number takes one byte, one more for each two significant digits, and one more if it is negative; leading and
+/// trailing zeros are not significant. Digits before and after the decimal point are paired separately, so `1.5` takes
+/// a byte more than `15`. A text that is not a number takes one byte for each two characters, plus one.
 pub fn value_bytes(value: &AttributeValue) -> u64 {
     match value {
         AttributeValue::S(text) => bytes(text.len()),

@@ -1,4 +1,4 @@
-//! What items and index entries take on disk, and how large an item collection may get.
+//! The storage of items and index entries, and the limit of item collections.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.StorageConsiderations>
 
@@ -6,7 +6,7 @@ use crate::index::size::item_bytes;
 use crate::model::{Index, Table};
 use crate::value::Item;
 
-/// What DynamoDB adds to the storage of each item and each index entry.
+/// The bytes that DynamoDB adds to the storage of each item and each index entry.
 pub const STORAGE_OVERHEAD_BYTES: u64 = 100;
 
 /// The largest item collection of a table with local indexes: 10 GB of 1024³ bytes.
@@ -28,7 +28,7 @@ impl Index {
 }
 
 impl Table {
-    /// What a stored item takes in the table and all indexes.
+    /// The storage of an item in the table and all indexes.
     pub fn storage_bytes(&self, stored: &Item) -> u64 {
         let entries = self.indexes.iter().filter_map(|index| index.entry_storage_bytes(self, stored));
         item_storage_bytes(stored) + entries.sum::<u64>()
@@ -46,10 +46,10 @@ pub enum CollectionLevel {
     Over,
 }
 
-/// The level that DynamoDB's own estimate stands for: `SizeEstimateRangeGB`, `[lower, upper]`. `None` if that is not a range.
+/// The level of DynamoDB's own estimate: `SizeEstimateRangeGB`, `[lower, upper]`. `None` for an invalid range.
 ///
-/// The upper end decides on the warning: the collection may be that large. The lower end decides whether it is over:
-/// it is that large.
+/// The upper end decides on the warning, because the collection may be that large. The lower end decides whether the
+/// limit is exceeded, because it is at least that large.
 pub fn collection_level(lower_gb: f64, upper_gb: f64, warn_at: u64) -> Option<CollectionLevel> {
     if !(lower_gb >= 0.0 && upper_gb >= lower_gb && upper_gb.is_finite()) {
         return None;

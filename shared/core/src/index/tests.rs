@@ -1,4 +1,4 @@
-//! Tests of sizes, folding, projection, changes and storage, each in a file of its own.
+//! Tests of sizes, folding, projection, changes and storage.
 
 mod change;
 mod fold;

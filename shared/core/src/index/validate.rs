@@ -1,4 +1,4 @@
-//! What DynamoDB checks when an item is written, checked before it is sent.
+//! DynamoDB's checks of a written item, applied before it is sent.
 
 use crate::index::error::{ItemError, ItemProblem, KeyProblem};
 use crate::index::size::{ITEM_BYTES_MAX, NESTING_LEVELS_MAX, item_bytes};
@@ -26,7 +26,7 @@ impl Table {
         self.check_size(item)
     }
 
-    /// Is the key made by entities alone, and the item of none of them?
+    /// Does the key need an entity that the item lacks?
     fn lacks_entity(&self, key: &KeyAttribute, item: &Item) -> bool {
         let KeySource::Folded(rules) = &key.source else { return false };
         rules.iter().all(|rule| rule.entity.is_some()) && matches!(self.entity_of(item), Ok(None))

@@ -10,10 +10,10 @@ use crate::index::ItemError;
 use crate::model::Table;
 use crate::value::{AttributeValue, Item, Name};
 
-/// What is written.
+/// The action of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// This item, in place of whatever has its key.
+    /// Puts this item, replacing an item with the same key.
     Put(Item),
     /// Some attributes of an item.
     Update {
@@ -24,7 +24,7 @@ pub enum Action {
         /// Attributes that go.
         remove: Vec<String>,
     },
-    /// The item with this key goes.
+    /// Deletes the item with this key.
     Delete(Item),
 }
 
@@ -35,7 +35,7 @@ pub enum Guard {
     Absent,
     /// There is one, and it fulfils this condition.
     Present(Condition),
-    /// There is none, or it fulfils this condition.
+    /// There is no item, or it fulfils this condition.
     AbsentOr(Condition),
 }
 
@@ -45,7 +45,7 @@ impl Guard {
         Guard::Present(Condition::Is(Path::attribute(attribute), Comparison::Equal(value)))
     }
 
-    /// Does it let a write over what is there happen?
+    /// Does the stored item allow the write?
     pub fn holds(&self, there: Option<&Item>) -> bool {
         match (self, there) {
             (Guard::Absent | Guard::AbsentOr(_), None) => true,
@@ -65,7 +65,7 @@ impl Guard {
     }
 }
 
-/// Writes an item, with its folded keys, over whatever has its key.
+/// Puts an item with its folded keys, replacing an item with the same key.
 pub fn put(table: &Table, item: Item) -> Result<Action, ItemError> {
     table.with_keys(item).map(Action::Put)
 }

@@ -1,11 +1,11 @@
-//! What an item must still be for a write to happen.
+//! The expected state of an item before a write.
 
 use std::collections::BTreeMap;
 
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, Item, equal};
 
-/// Attributes, and what they must be: this value, or absent; and further conditions on the item.
+/// Expected attributes, each with a value or absent, and further conditions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expected {
     attributes: BTreeMap<String, Option<AttributeValue>>,
@@ -32,7 +32,7 @@ impl Expected {
         self
     }
 
-    /// Is nothing expected?
+    /// Are there no expectations?
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.further.is_empty()
     }
@@ -49,7 +49,7 @@ impl Expected {
         self.conditions().all(|condition| condition.holds(item))
     }
 
-    /// What is expected of this attribute, if anything is.
+    /// The expected value of this attribute, if there is one.
     pub(super) fn get(&self, name: &str) -> Option<Option<&AttributeValue>> {
         self.attributes.get(name).map(Option::as_ref)
     }
@@ -63,7 +63,7 @@ impl Expected {
         self.attributes.iter().filter(|entry| differs(*entry)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The conditions that say so.
+    /// The expectations as conditions.
     pub fn conditions(&self) -> impl Iterator<Item = Condition> {
         let attributes = self.attributes.iter().map(|(name, wanted)| is(name, wanted.as_ref()));
         attributes.chain(self.further.iter().cloned())

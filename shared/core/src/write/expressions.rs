@@ -7,7 +7,7 @@ use crate::model::Table;
 use crate::query::expression::ConditionExpression;
 use crate::value::{AttributeValue, Name};
 
-/// What a write carries beside its item or key.
+/// The expressions of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteExpressions {
     /// `UpdateExpression`; none for a put or a delete.
@@ -38,7 +38,7 @@ impl WriteExpressions {
     }
 }
 
-/// `SET ... REMOVE ...` of whole attributes, with placeholders beside those of the condition.
+/// `SET ... REMOVE ...` of whole attributes, with placeholders in addition to those of the condition.
 fn update(
     set: &[(Name, AttributeValue)],
     remove: &[String],

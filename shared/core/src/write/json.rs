@@ -1,4 +1,4 @@
-//! An item from JSON: plain, as answers have it, or in DynamoDB's own notation.
+//! Items from JSON: plain, or in DynamoDB's own notation.
 
 use std::fmt;
 
@@ -10,7 +10,8 @@ use crate::json::{Bounds, JsonError, JsonReason, Reader, is_typed, read_plain};
 use crate::model::{AttributeKind, Table};
 use crate::value::{AttributeValue, Item};
 
-/// Why a text is no item. It names an attribute only if the manifest declares it, and shows nothing else of the text.
+/// Why a text is not a valid item. It names an attribute only if the manifest declares it, and shows nothing else of
+/// the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonItemError {
     /// The attribute.
@@ -31,7 +32,7 @@ impl fmt::Display for JsonItemError {
 impl std::error::Error for JsonItemError {}
 
 impl JsonItemError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self.error.reason {
             JsonReason::Number(_) => "invalid-value",
@@ -40,8 +41,8 @@ impl JsonItemError {
     }
 }
 
-/// An item, or some attributes of one. It is in DynamoDB's notation if every attribute looks like `{"S": ...}`. Otherwise the
-/// manifest says what a text or a list is: base64 is read as a binary where one is declared, and a list as a set.
+/// An item, or some of its attributes. It is in DynamoDB's notation if every attribute looks like `{"S": ...}`.
+/// Otherwise the manifest decides the types: base64 becomes a binary if one is declared, and a list a set.
 ///
 /// ```
 /// # let text = "[tables.pets]\npartition = \"id\"\n[tables.pets.attributes]\nid = \"string\"\ntags = \"string-set\"\n";
@@ -59,7 +60,7 @@ pub fn item_of_json(table: &Table, text: &str) -> Result<Item, JsonItemError> {
     }
 }
 
-/// An item from plain JSON within bounds; the item is a level too. The manifest says what a text or a list is, as for
+/// An item from plain JSON within bounds; the item counts as a level. The manifest decides the types, as in
 /// [`item_of_json`].
 pub fn plain_item_of_json(table: &Table, text: &str, bounds: Bounds) -> Result<Item, JsonItemError> {
     read_item(table, Reader::within(text, bounds), |reader, name| {
@@ -91,8 +92,8 @@ pub fn value_of_json(table: &Table, attribute: &str, text: &str) -> Result<Attri
 
 const BOUNDS: Bounds = Bounds { levels: NESTING_LEVELS_MAX, ..Bounds::DEFAULT };
 
-/// A value of plain JSON as the manifest declares it. A value that does not fit stays what it is, and so does one of an attribute
-/// that has different types in two entities.
+/// A value of plain JSON, converted to its declared type. Values that do not fit stay unchanged, and so do attributes
+/// with different types in two entities.
 fn as_declared(table: &Table, attribute: &str, value: AttributeValue) -> AttributeValue {
     let declared = table.attributes.get(attribute).map(|attribute| attribute.kind);
     let declared = declared.filter(|_| table.mixed_type(&[], attribute).is_none());

@@ -1,4 +1,4 @@
-//! Which item is meant: its primary key, as DynamoDB takes it and as two spellings of one key compare.
+//! The primary key of a write, as DynamoDB accepts it, in a form in which equal keys compare equal.
 
 use crate::index::ItemError;
 use crate::model::Table;

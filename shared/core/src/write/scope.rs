@@ -1,7 +1,7 @@
-//! What a caller with a scope may write: items of its own. No answer shows whether an item of others exists.
+//! Writes of a caller with a scope: only to its own items. No answer reveals whether an item of another caller exists.
 //!
-//! Every write of a caller is guarded by a condition on the stored item which proves that the item is in the caller's scope.
-//! Only where the primary key alone proves it, no condition is needed.
+//! Every such write has a condition which proves that the stored item is in the caller's scope, unless the primary key
+//! alone proves it.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::model::{Entity, EntityId, Table, When, WhenTest};
 use crate::query::check::{Caller, RequestError, caller_scope};
 use crate::value::{AttributeValue, Item, equal};
 
-/// The attributes that a caller's claims fix in what it writes to a table. A trusted caller has none.
+/// The attributes that a caller's claims fix in its writes to a table. A trusted caller has none.
 ///
-/// An item is the caller's own if it has these values. To a caller, an item of others looks like one that is not there.
+/// Items with these values are the caller's own. Items of others look like missing ones.
 #[derive(Debug, Clone)]
 pub struct WriteScope<'t> {
     table: &'t Table,
@@ -41,7 +41,7 @@ pub enum ScopeError {
 }
 
 impl ScopeError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             ScopeError::Request(error) => error.code(),
@@ -50,7 +50,7 @@ impl ScopeError {
         }
     }
 
-    /// What the asker can do, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             ScopeError::Request(error) => error.hint(),
@@ -64,13 +64,14 @@ impl ScopeError {
 }
 
 impl<'t> WriteScope<'t> {
-    /// What this caller's claims fix.
+    /// The scope of this caller's claims.
     pub fn of(table: &'t Table, caller: &Caller) -> Result<WriteScope<'t>, RequestError> {
         Ok(WriteScope { table, fixed: caller_scope(table, caller)? })
     }
 
-    /// The item, in the scope: attributes of the scope that it lacks are added, unless only its keys hold them. An item with
-    /// another's value is refused, and so is one whose primary key could be another's: whether such an item exists would show.
+    /// The item in the scope: missing attributes of the scope are added, unless only keys contain them. An item with
+    /// another's value is refused, and so is one whose primary key could be another's, because the write would reveal
+    /// it.
     pub fn item(&self, item: &Item) -> Result<Item, ScopeError> {
         let mut whole = self.with_fixed(item.clone())?;
         let key = primary_key(self.table, &whole)?;
@@ -94,14 +95,13 @@ impl<'t> WriteScope<'t> {
         Ok(whole)
     }
 
-    /// What may be overwritten by a put of an item of the caller. `None`: anything.
+    /// The guard for a put of the caller's item. `None`: anything may be overwritten.
     pub fn replaceable(&self, item: &Item) -> Result<Option<Guard>, ScopeError> {
         let proof = self.proof(&primary_key(self.table, item)?)?;
         Ok((!proof.is_always()).then_some(Guard::AbsentOr(proof)))
     }
 
-    /// The primary key that is meant. Attributes of the scope that it is folded from need not be given. `None`: no item with
-    /// this key is the caller's.
+    /// The complete primary key. Attributes of the scope may be omitted. `None`: no item with this key is the caller's.
     pub fn key(&self, key: &Item) -> Result<Option<Item>, ScopeError> {
         let is_whole = self.table.key_of(key).is_some();
         let key = match is_whole {
@@ -117,7 +117,7 @@ impl<'t> WriteScope<'t> {
         Ok((!others).then_some(key))
     }
 
-    /// What is expected of the item with this primary key, and that it is the caller's own.
+    /// The expectations of an update, and that the item is the caller's own.
     pub fn expected(&self, key: &Item, mut expected: Expected) -> Result<Expected, ScopeError> {
         for (name, own) in &self.fixed {
             match expected.get(name) {
@@ -131,8 +131,8 @@ impl<'t> WriteScope<'t> {
         Ok(expected.also(self.proof_by(key, |name| self.is_from_key(name))?))
     }
 
-    /// What a stored item with this primary key must fulfil to be the caller's own. "Always" where the key says so in full,
-    /// "never" where it says that the item is another's.
+    /// The condition under which a stored item with this primary key is the caller's own. "Always" if the key proves
+    /// it, "never" if the key proves another owner.
     fn proof(&self, key: &Item) -> Result<Condition, ScopeError> {
         self.proof_by(key, |_| true)
     }
@@ -145,8 +145,8 @@ impl<'t> WriteScope<'t> {
         Ok(Condition::all(parts).simplified())
     }
 
-    /// The same of one attribute. An attribute that only keys hold is proven by the primary key, or by the first key of an index
-    /// that holds it. Which key that is depends on the item's entity, so the condition says which entity the item is.
+    /// The proof for one attribute. An attribute that only keys contain is proven by the primary key, or by the first
+    /// index key that contains it. That key depends on the item's entity, so the condition tests the entity too.
     fn proof_of(&self, key: &Item, name: &str, own: &AttributeValue) -> Result<Condition, ScopeError> {
         if !self.is_from_key(name) {
             return Ok(is(name, Some(own)));
@@ -179,7 +179,7 @@ impl<'t> WriteScope<'t> {
         ScopeError::KeyWithout { table: self.table.id.clone(), attribute: name.to_owned() }
     }
 
-    /// A caller changes nothing of what makes an item its own.
+    /// A caller must not change the attributes that make an item its own.
     pub fn check_change<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Result<(), ScopeError> {
         match names.find(|name| self.fixed.contains_key(*name)) {
             Some(name) => Err(self.outside(name)),
@@ -210,8 +210,8 @@ impl<'t> WriteScope<'t> {
     }
 }
 
-/// The entities that an item with this primary key can be of (`None`: of no entity), each with what the rest of such an item
-/// fulfils. An item of two entities is of none.
+/// The entities that an item with this primary key can have (`None`: no entity), each with the condition on its other
+/// attributes. An item that matches two entities has none.
 fn possible_entities(table: &Table, key: &Item) -> Vec<(Option<EntityId>, Condition)> {
     let in_key = |when: &&When| key.contains_key(&when.attribute);
     let by_key =
@@ -358,7 +358,7 @@ attributes = { id = "string", org = { type = "string", from-key = true } }
         assert!(!expected.holds(&contradicting), "but for an item that stores another value");
     }
 
-    /// An order's customer stands in the key of an index alone.
+    /// The customer of an order is only in an index key.
     const SHOP: &str = r##"
 [tables.shop]
 partition = { attribute = "PK" }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::model::Table;
 use crate::value::{AttributeValue, Hidden, Item};
 
-/// A value is no item: it is not made of named fields, or has one that DynamoDB has no type for.
+/// A value that is not an item: it has no named fields, or one without a DynamoDB type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the value cannot be converted to an item")]
 pub struct NotAnItem {
@@ -14,16 +14,16 @@ pub struct NotAnItem {
 }
 
 impl NotAnItem {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         "not-an-item"
     }
 }
 
-/// The item that a value is, by serde. What writes it adds its folded keys.
+/// A serde value as an item. The write adds its folded keys.
 ///
-/// A declared attribute that is `None` counts as absent: no declared type is NULL. Undeclared ones stay NULL; leave those
-/// out with `#[serde(skip_serializing_if = "Option::is_none")]` if that is not meant.
+/// A declared attribute that is `None` counts as absent, because no declared type is NULL. Undeclared ones become NULL;
+/// to omit them, use `#[serde(skip_serializing_if = "Option::is_none")]`.
 ///
 /// ```
 /// # let text = "[tables.audit]\npartition = \"id\"\n[tables.audit.attributes]\nid = \"string\"\nnote = \"string\"\n";

@@ -1,8 +1,8 @@
-//! An update through the model: a change of natural attributes takes the folded keys made of them along.
+//! An update through the model: a change of natural attributes also updates the folded keys made of them.
 //!
-//! A key that stays behind is worse than none: the item is found by what it was. So an update that touches what a folded
-//! key is made of writes the key anew in the same request, on condition that everything else it is made of is as it was
-//! when the key was made. An [`UpdateTask`] says which request comes next and receives the answer.
+//! A stale key is worse than none, because the item is found under its old values. So an update of an attribute in a
+//! folded key rewrites the key in the same request, on condition that the key's other attributes have not changed. An
+//! [`UpdateTask`] returns the next request and takes its response.
 
 mod change;
 mod refusal;

@@ -22,7 +22,7 @@ fn text(bytes: usize) -> AttributeValue {
     AttributeValue::S("x".repeat(bytes))
 }
 
-/// What the only index does.
+/// The effect on the only index.
 fn index_write(table: &Table, old: Option<&Item>, new: Option<&Item>) -> (IndexAction, u64) {
     let IndexWrite { action, units, .. } = changes(table, old, new).indexes[0];
     (action, units.get())

@@ -1,4 +1,4 @@
-//! From an update to what is written: which folded keys it touches, what they are made of, what they become.
+//! From an update to a write: the affected folded keys, their attributes, and their new values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::model::{EntityId, Index, KeyAttribute, KeySource, Table};
 use crate::value::{AttributeValue, Item, equal};
 use crate::write::expected::is;
 
-/// What is written, and on what condition. The item must be there too: an update of what is gone would leave a stub.
+/// The write and its condition. The item must exist too: otherwise an update would create an incomplete item.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) set: BTreeMap<String, AttributeValue>,
@@ -17,7 +17,7 @@ pub(super) struct Change {
     pub(super) condition: Condition,
 }
 
-/// What no update may do, whatever the item is.
+/// Refuses updates that are invalid for every item.
 pub(super) fn check(table: &Table, update: &Update) -> Result<(), UpdateRefusal> {
     if update.set.is_empty() && update.remove.is_empty() {
         return Err(UpdateRefusal::Empty { table: table.id.clone() });
@@ -29,7 +29,7 @@ pub(super) fn check(table: &Table, update: &Update) -> Result<(), UpdateRefusal>
             return Err(UpdateRefusal::Folded { table, attribute });
         }
     }
-    // Where every entity that has the attribute has it in keys alone, the item is not needed to know it.
+    // If every entity with the attribute stores it only in keys, the item is not needed to refuse the update.
     let is_stored = |name: &String| {
         let mut declared = table.entities.iter().filter_map(|entity| entity.attributes.get(name));
         declared.any(|attribute| !attribute.from_key)
@@ -43,8 +43,8 @@ pub(super) fn check(table: &Table, update: &Update) -> Result<(), UpdateRefusal>
     }
 }
 
-/// What the update sets or removes of that which only keys hold, in items of this entity. An attribute beside its key would say one
-/// thing and the key another; to remove it there is nothing.
+/// The set or removed attributes that items of this entity store only in keys. A stored copy could contradict the key,
+/// and there is nothing to remove.
 fn key_parts<'u>(
     table: &Table,
     entity: Option<EntityId>,
@@ -73,7 +73,7 @@ impl Update {
     }
 }
 
-/// The change, if all that it takes is known without reading the item; else the error that says what is not.
+/// The change, if it needs no read; otherwise an error with the missing attributes.
 pub(super) fn without_reading(
     table: &Table,
     key: &Item,
@@ -119,7 +119,7 @@ pub(super) fn of_stored(
     table.check_item(&whole)?;
     table.check_parts_kept(&table.key_parts(stored), &whole)?;
     let inputs = table.key_inputs();
-    // What is read from a key is as it was if the keys are.
+    // An attribute read from a key is unchanged if the key is.
     let sources = inputs.iter().flat_map(|name| table.key_part_sources(name));
     let inputs: BTreeSet<&str> =
         inputs.iter().copied().chain(sources).filter(|name| !update.touches(name)).collect();
@@ -135,7 +135,7 @@ impl Change {
         Change { set: update.set.clone(), remove: update.remove.clone(), condition: Condition::always() }
     }
 
-    /// A folded attribute gets its value, or goes. That of the primary key must stay what it is.
+    /// Sets or removes a folded attribute. The primary key must not change.
     fn take_folded(
         &mut self,
         table: &Table,
@@ -165,7 +165,7 @@ impl Change {
     }
 }
 
-/// What is known of the item without reading it.
+/// The known attributes of the item before a read.
 fn known(table: &Table, key: &Item, update: &Update) -> Item {
     let mut known = key.clone();
     let names = table.key_inputs().into_iter().chain(table.attributes.keys().map(String::as_str));
@@ -195,7 +195,7 @@ fn touched<'t>(table: &'t Table, update: &Update) -> Vec<&'t KeyAttribute> {
     touched
 }
 
-/// What a folded key is made of, with what decides which of its templates applies.
+/// The attributes in a folded key's templates, and those that decide which template applies.
 fn inputs<'t>(table: &'t Table, key: &'t KeyAttribute) -> BTreeSet<&'t str> {
     let KeySource::Folded(rules) = &key.source else { return BTreeSet::new() };
     let mut inputs: BTreeSet<&str> = rules.iter().flat_map(|rule| rule.template.attributes()).collect();
@@ -205,13 +205,12 @@ fn inputs<'t>(table: &'t Table, key: &'t KeyAttribute) -> BTreeSet<&'t str> {
     inputs
 }
 
-/// What says of which entity an item is.
+/// The attributes that identify an item's entity.
 fn entity_inputs(table: &Table) -> impl Iterator<Item = &str> {
     table.entities.iter().flat_map(|entity| &entity.when).map(|when| when.attribute.as_str())
 }
 
-/// Everything that must be known of the item: what the touched keys are made of, and what the promises of its entity hang
-/// on.
+/// All attributes that must be known: those in affected keys, and those that the entity's rules depend on.
 fn needed<'t>(table: &'t Table, update: &Update, touched: &[&'t KeyAttribute]) -> BTreeSet<&'t str> {
     let mut needed: BTreeSet<&str> = touched.iter().flat_map(|key| inputs(table, key)).collect();
     let required = || table.entities.iter().flat_map(|entity| table.requires(entity));
@@ -219,7 +218,7 @@ fn needed<'t>(table: &'t Table, update: &Update, touched: &[&'t KeyAttribute]) -
     if other_entity {
         needed.extend(required());
     }
-    // What the entity promises of it, and whether its items store it, is not the same for all.
+    // Its rules, and whether it is stored, can differ between entities.
     let is_of_entity = |name: &String| {
         table.entities.iter().any(|entity| entity.attributes.get(name) != table.attributes.get(name))
     };

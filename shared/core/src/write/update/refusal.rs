@@ -8,13 +8,13 @@ use crate::value::{Hidden, Item};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum UpdateRefusal {
-    /// It changes nothing.
+    /// An update without changes.
     #[error("the update of an item of table `{table}` sets and removes nothing")]
     Empty { table: String },
     /// It gives an attribute that is folded from others.
     #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be set")]
     Folded { table: String, attribute: String },
-    /// It gives an attribute that items do not have: it stands in a folded key alone.
+    /// An attribute that is stored only in a folded key.
     #[error("attribute `{attribute}` of table `{table}` stands in a key alone and cannot be updated")]
     KeyPart { table: String, attribute: String },
     /// It changes the item's primary key, which DynamoDB cannot.
@@ -22,13 +22,13 @@ pub enum UpdateRefusal {
         "the update would change attribute `{attribute}`, which is in the primary key of table `{table}`"
     )]
     Key { table: String, attribute: String },
-    /// Folded keys are made of attributes that are not known, and the update does not allow reading.
+    /// Folded keys need unknown attributes, and the update does not allow reading.
     #[error("{} of table `{table}` cannot be computed without {}", listed(.keys), listed(.missing))]
     NeedsReading { table: String, keys: Vec<String>, missing: Vec<String> },
     /// There is no item with this key.
     #[error("table `{table}` has no item with this key")]
     NotFound { table: String },
-    /// The item is not what was expected.
+    /// The item does not match the expectations.
     #[error("the item of table `{table}` is not as expected: {}", listed(.attributes))]
     Expectation { table: String, attributes: Vec<String>, item: Hidden<Box<Item>> },
     /// The item changed each time between the read and the write.
@@ -40,7 +40,7 @@ pub enum UpdateRefusal {
 }
 
 impl UpdateRefusal {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             UpdateRefusal::Empty { .. } => "update-empty",
@@ -55,7 +55,7 @@ impl UpdateRefusal {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             UpdateRefusal::Folded { .. } => Some("set the attributes that it is folded from"),

@@ -1,4 +1,4 @@
-//! What an update asks for.
+//! The specification of an update.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub struct Update {
 }
 
 impl Update {
-    /// A change of nothing yet.
+    /// An empty update.
     pub fn new() -> Update {
         Update::default()
     }
@@ -32,7 +32,7 @@ impl Update {
         self
     }
 
-    /// Sets an attribute to what a value is by serde.
+    /// Sets an attribute to a serde value.
     pub fn set_typed<T: Serialize>(self, name: impl Into<String>, value: &T) -> Result<Update, NotAnItem> {
         Ok(self.set(name, value_of(value)?))
     }
@@ -46,14 +46,14 @@ impl Update {
         self
     }
 
-    /// What the item must be for the update to happen. Folded keys are made with it, so nothing need be read.
+    /// The expected state of the item. Folded keys can use it, which avoids a read.
     #[must_use]
     pub fn expecting(mut self, expected: Expected) -> Update {
         self.expected = expected;
         self
     }
 
-    /// Allows the item to be read if its folded keys cannot be known otherwise.
+    /// Allows reading the item if its folded keys need unknown attributes.
     #[must_use]
     pub fn reading(mut self) -> Update {
         self.reading = true;

@@ -11,15 +11,15 @@ use crate::value::Item;
 use crate::write::action::{Action, Guard};
 use crate::write::primary_key::primary_key;
 
-/// How often an update is derived anew because the item changed in between.
+/// Maximum attempts of an update when the item changes in between.
 pub const UPDATE_ATTEMPTS_MAX: u32 = 8;
 
 /// The request that an update sends next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UpdateRequest<'t> {
-    /// Reads the item with this key, with strong consistency. The answer goes to [`UpdateTask::was_read`].
+    /// Reads the item with this key, strongly consistently. The result goes to [`UpdateTask::was_read`].
     Read(&'t Item),
-    /// Writes. If it is carried out, the update is done; if the guard does not hold, the item goes to
+    /// Writes. On success the update is complete; if the guard fails, the stored item goes to
     /// [`UpdateTask::was_refused`].
     Write(&'t Action, &'t Guard),
 }
@@ -37,13 +37,12 @@ pub struct UpdateTask<T> {
 }
 
 impl<T: Borrow<Table>> UpdateTask<T> {
-    /// An update of the item with this key, given as the key itself or as the attributes it is folded from. There must be
-    /// such an item.
+    /// An update of the existing item with this key, given as the key itself or as the attributes it is folded from.
     ///
-    /// Where a folded key is made of attributes that the update does not give, they are taken from the key and from what is
-    /// [expected](Update::expecting). If that is not all of them, the update is refused with `update-needs-reading`; if it
-    /// [allows reading](Update::reading), the item is read with strong consistency, and the write happens on condition
-    /// that it has not changed, [`UPDATE_ATTEMPTS_MAX`] times at most.
+    /// Attributes of a folded key that the update does not set are taken from the key and from
+    /// [`expecting`](Update::expecting). If some are still missing, the update is refused with `update-needs-reading`,
+    /// unless it [allows reading](Update::reading): then the item is read strongly consistently and written on
+    /// condition that it has not changed, in at most [`UPDATE_ATTEMPTS_MAX`] attempts.
     pub fn new(table: T, key: &Item, update: Update) -> Result<UpdateTask<T>, UpdateRefusal> {
         let of = table.borrow();
         let key = primary_key(of, key)?;
@@ -57,7 +56,7 @@ impl<T: Borrow<Table>> UpdateTask<T> {
         Ok(UpdateTask { table, key, update, write, attempts: 0, read: false })
     }
 
-    /// What is sent next.
+    /// The next request.
     pub fn request(&self) -> UpdateRequest<'_> {
         match &self.write {
             Some((action, guard)) => UpdateRequest::Write(action, guard),
@@ -65,7 +64,7 @@ impl<T: Borrow<Table>> UpdateTask<T> {
         }
     }
 
-    /// The item was read, or there is none.
+    /// Takes the result of the read; `None`: no item.
     pub fn was_read(&mut self, stored: Option<Item>) -> Result<(), UpdateRefusal> {
         self.read = true;
         let stored = stored.ok_or_else(|| refusal::not_found(self.table.borrow()))?;
@@ -96,7 +95,7 @@ impl<T: Borrow<Table>> UpdateTask<T> {
         self.read
     }
 
-    /// What is written over an item that looks like this.
+    /// Computes the write over this stored item.
     fn derive(&mut self, stored: Item) -> Result<(), UpdateRefusal> {
         let table = self.table.borrow();
         if !self.update.expected.holds(&stored) {
