@@ -1,14 +1,14 @@
-//! The audit trail's journal: what the audit writer notes of each event, so that it can be proved later that nothing was
-//! changed, removed, inserted or back-dated.
+//! The audit trail's journal: the audit writer's record of each event, to prove later that no event was changed,
+//! removed, inserted or back-dated.
 //!
-//! | part | what it says |
+//! | part | contents |
 //! |---|---|
 //! | [`event_digest`] | an event's natural attributes in one hash, whatever table it is in |
-//! | [`Row`] | a row of the journal: which events are about to be written, or what became of them |
-//! | [`Chain`] | rows of one process and one UTC day, each with the hash of the row before |
-//! | [`ChainCheck`] | the same chain, read again |
-//! | [`Anchor`] | the ends of all chains of a day, to be kept where nobody can change them |
-//! | [`judge`] | the journal's words about one event id against the items that are there |
+//! | [`Row`] | a row of the journal: intended writes, or their outcomes |
+//! | [`Chain`] | rows of one process and one UTC day, each with the hash of the previous row |
+//! | [`ChainCheck`] | the verification of a chain |
+//! | [`Anchor`] | the ends of all chains of a day, stored where its writers cannot change them |
+//! | [`judge`] | compares the journal's records of one event id with the stored items |
 //!
 //! Nothing here reads or writes. Digests, rows and anchors have one version, [`FORMAT`]. The reasons are in `docs/adr/0018`.
 

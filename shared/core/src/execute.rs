@@ -1,12 +1,12 @@
-//! Answers a query plan: which requests are sent, and what their responses come to. Nothing here sends anything.
+//! Executes a query plan: chooses the requests and combines their responses. Nothing here sends anything.
 //!
-//! An [`Execution`] says which requests come next and takes in their responses, in whatever order they arrive; who drives it
-//! sends them. `keyfold-dynamo` does so for Rust, the packages for Node and Python do so for theirs: the same reads, merges,
+//! An [`Execution`] returns the next requests and takes their responses in any order; its driver sends them.
+//! `keyfold-dynamo` is the driver for Rust, the Node and Python packages have their own. All share the reads, merges,
 //! checks, limits and pages.
 //!
-//! Nothing is decided here that the plan could decide. Every access of the plan is a lane: what it has read and not yet
-//! given out, and how far it has come. How the lanes become one answer is the way: `sequential`, `merged`, `sorted` or
-//! `counted`.
+//! Nothing is decided here that the plan could decide. Every access of the plan has a lane: its entries that are read
+//! and not yet returned, and its position. `sequential`, `merged`, `sorted` and `counted` combine the lanes into one
+//! answer.
 
 mod answer;
 mod budget;

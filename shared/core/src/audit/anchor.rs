@@ -1,6 +1,7 @@
-//! An anchor: the ends of all chains of a day, as they were when it was made.
+//! An anchor: the ends of all chains of a day at the time of the anchor.
 //!
-//! It is a file of its own, kept where those who can change the trail cannot change it. Each names the hash of the one before.
+//! It is a separate file, stored where those who can change the trail cannot change it. Each anchor contains the hash
+//! of the previous one.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +39,8 @@ pub struct AnchoredChain {
     pub last: Hash,
 }
 
-/// Do anchors follow one another? They come with the hash of their text, in any order; they are sorted here. One that names
-/// another predecessor than the one before it is a finding: an anchor was changed, or one is missing.
+/// Checks that each anchor refers to the previous one. Anchors come with the hash of their text, in any order; they are
+/// sorted here. A wrong reference is a finding: an anchor was changed, or one is missing.
 pub fn links(anchors: &mut [(Anchor, Hash)]) -> Vec<Finding> {
     // As times: texts of times can lack digits.
     anchors.sort_by_key(|(anchor, _)| milliseconds_of(&anchor.made));

@@ -17,7 +17,7 @@ pub struct Chain {
 /// A row with its hash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SealedRow {
-    /// As the journal's table has it.
+    /// The row as an item of the journal's table.
     pub item: Item,
     /// Its number.
     pub seq: u64,
@@ -40,7 +40,7 @@ impl Chain {
         self.next == 0
     }
 
-    /// The next row. The chain is the same until it is [told](Self::advance) that the row was written.
+    /// The next row. The chain does not change until [`advance`](Self::advance) confirms the write.
     pub fn row(&self, at: &str, content: Content) -> Result<SealedRow, serde_json::Error> {
         let (chain, day) = (self.id.clone(), self.day.clone());
         let row = Row {
@@ -64,7 +64,7 @@ impl Chain {
     }
 }
 
-/// What stands for the row before the first.
+/// The previous hash of the first row.
 pub(super) fn first(id: &str, day: &str) -> Hash {
     Hash::of(format!("keyfold-journal-v{}\0{day}\0{id}", FORMAT.version).as_bytes())
 }

@@ -1,4 +1,4 @@
-//! A chain as it is read again, row by row: each must have its hash, stand in its place, and follow the one before.
+//! Verifies a chain row by row: the hash, the sequence number, and the hash of the previous row.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::judge::{Intent, Seen, Weight};
 use super::row::{Content, Entry, Found, Key, OutcomeLetter, Row, StoredRow, day_of, milliseconds_of};
 use crate::value::AttributeValue;
 
-/// What the journal says of one event.
+/// The journal's record of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     /// It was about to be written.
@@ -29,9 +29,9 @@ pub struct ChainCheck {
     last: Hash,
     /// Events whose end has not been read.
     open: BTreeMap<u64, Open>,
-    /// What anchors say of it, and whether each was made when the day was over.
+    /// The chain's ends in anchors, and whether each anchor was made after the end of the day.
     anchored: Vec<(AnchoredChain, bool)>,
-    /// Is there an anchor of its day, made when the day was over, that does not have it?
+    /// Is there an anchor, made after the end of the day, without this chain?
     added: bool,
     left_out: Vec<String>,
 }
@@ -45,7 +45,7 @@ struct Open {
 }
 
 impl ChainCheck {
-    /// A chain of which nothing was read yet, with the anchors of its day.
+    /// The check of a chain, before its first row, with the anchors of its day.
     pub fn new<'a>(day: &str, chain: &str, anchors: impl Iterator<Item = &'a Anchor>) -> ChainCheck {
         let (mut anchored, mut added) = (Vec::new(), false);
         for anchor in anchors.filter(|anchor| anchor.day == day) {
@@ -94,7 +94,7 @@ impl ChainCheck {
                 report(FindingKind::ChainTruncated, stored.seq);
             }
         }
-        // What a row says is not believed without its hash, and not understood in another version.
+        // A row is trusted only with its hash, and parsed only in a known version.
         if stored.hash == Some(hash) && FORMAT.check_json(stored.body.as_bytes()).is_err() {
             return report(FindingKind::UnknownFormat, stored.seq);
         }
@@ -132,7 +132,7 @@ impl ChainCheck {
         }
     }
 
-    /// The chain has no more rows. Of events without an end, nothing is known but that they were about to be written.
+    /// Ends the chain. Events without an outcome were possibly not written.
     pub fn finish(&mut self, marks: &mut Vec<Mark>, findings: &mut Vec<Finding>) {
         for open in std::mem::take(&mut self.open).into_values() {
             let weight = open.weight;

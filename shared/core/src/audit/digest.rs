@@ -67,7 +67,7 @@ impl FromStr for Hash {
 /// same digest in every table.
 pub fn event_digest(item: &Item, left_out: &BTreeSet<String>) -> Hash {
     let counts = |name: &str| !left_out.contains(name) && !name.starts_with(OWN_ATTRIBUTE_PREFIX);
-    // So that it is the hash of nothing else.
+    // The prefix separates these hashes from hashes of other data.
     let mut bytes = format!("keyfold-audit-event-v{}\0", FORMAT.version).into_bytes();
     bytes.extend(injective(item.iter().filter(|(name, _)| counts(name))));
     Hash::of(&bytes)

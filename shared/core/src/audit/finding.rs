@@ -1,10 +1,10 @@
-//! What a verification found.
+//! The findings of a verification.
 
 use serde::Serialize;
 
 use super::row::Key;
 
-/// What is wrong.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
@@ -13,33 +13,35 @@ pub enum FindingKind {
     Changed,
     /// An event that was written is not there.
     Removed,
-    /// An event is there that the journal does not know.
+    /// A stored event that the journal does not contain.
     Inserted,
     /// An event, or a row of the journal, has a time that does not fit the row or the chain that names it.
     BackDated,
-    /// A folded key of an event is not what its other attributes make: the event is not found where it belongs, or is found elsewhere.
+    /// A folded key of an event does not match its other attributes, so queries by that key miss the event or return it
+    /// wrongly.
     KeyChanged,
-    /// An event has an attribute that digests left out as a folded key, and the manifest has no such key: nothing proves its value.
+    /// An attribute that the digest excluded as a folded key, but the manifest has no such key: nothing proves its
+    /// value.
     KeyUnknown,
-    /// An item without a readable `received`, which the journal does not know: the audit writer has not written it.
+    /// An item without a valid `received` that the journal does not contain: the audit writer did not write it.
     Unstamped,
     /// A row of the journal does not have the hash that it should have.
     RowChanged,
-    /// A row of the journal was written by another version of Keyfold: its events are not known.
+    /// A row of the journal in an unknown version: its events are unknown.
     UnknownFormat,
     /// A row is not where it was written.
     RowMoved,
     /// Rows are missing in a chain.
     RowMissing,
-    /// A row does not follow the one before it: one of them was replaced.
+    /// A row does not refer to the previous row: one of them was replaced.
     ChainBroken,
-    /// A chain is shorter than its anchor says, or ends otherwise.
+    /// A chain is shorter than in its anchor, or ends with another row.
     ChainTruncated,
     /// A chain that the anchor has is not there.
     ChainMissing,
     /// A chain, or rows of one, came after the anchor of a day that was over.
     ChainAdded,
-    /// An anchor does not follow the one before it.
+    /// An anchor does not refer to the previous one.
     AnchorBroken,
     /// A day that is over has no anchor that was made after its end; or there is no anchor at all.
     AnchorMissing,
@@ -73,10 +75,10 @@ impl FindingKind {
     }
 }
 
-/// Something that is wrong, and where. It names events by their keys, and never shows what else they hold.
+/// A problem and its place. It names events by their keys, and shows nothing else of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Finding {
-    /// What is wrong.
+    /// The kind.
     pub kind: FindingKind,
     /// The event's natural key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +115,7 @@ impl Finding {
         Finding { kind: FindingKind::FileUnread, file: Some(file.to_owned()), ..Finding::default() }
     }
 
-    /// Something is wrong with what there is of a day.
+    /// A finding about a day.
     pub fn of_day(kind: FindingKind, day: &str) -> Finding {
         Finding { kind, day: Some(day.to_owned()), ..Finding::default() }
     }

@@ -1,4 +1,4 @@
-//! All that the journal says of one event id, against the items with this id.
+//! Compares the journal's records of one event id with the stored items with this id.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ const RECEIVED_BEFORE_MS_MAX: i64 = 15 * 60 * 1000;
 /// How long after it, for a clock that is set.
 const RECEIVED_AFTER_MS_MAX: i64 = 60 * 1000;
 
-/// How much the absence of an event's item says.
+/// The significance of a missing item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Weight {
     /// The item was there before the table was read.
     Settled,
     /// It may have been written while the table was read.
     Late,
-    /// It is of a day that was not asked for.
+    /// It is of a day outside the requested range.
     Outside,
 }
 
@@ -31,15 +31,15 @@ pub struct Intent {
     pub id: String,
     /// Its digest.
     pub digest: Hash,
-    /// What became of it.
+    /// The outcome.
     pub outcome: OutcomeLetter,
     /// When its row was made.
     pub at_ms: i64,
-    /// What its absence says.
+    /// The significance of a missing item.
     pub weight: Weight,
     /// When DynamoDB may delete it.
     pub expires: Option<u64>,
-    /// What finds it.
+    /// The primary key of the event.
     pub key: Key,
 }
 
@@ -50,52 +50,51 @@ pub struct Seen {
     pub id: String,
     /// Its digest.
     pub digest: Hash,
-    /// What its absence says.
+    /// The significance of a missing item.
     pub weight: Weight,
     /// When DynamoDB may delete it.
     pub expires: Option<u64>,
-    /// What finds it.
+    /// The primary key of the event.
     pub key: Key,
 }
 
 /// An item of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// Its digest; of an item that a retrofit carried, also the one that it had before.
+    /// Its digest; for an item changed by a retrofit, also the digest before the change.
     pub digests: Vec<Hash>,
-    /// When the audit writer received it, as the item says.
+    /// When the audit writer received it, according to the item.
     pub received_ms: Option<i64>,
-    /// Is it of a day that was asked for?
+    /// Is its day in the requested range?
     pub in_range: bool,
-    /// What finds it.
+    /// The primary key of the event.
     pub key: Key,
 }
 
 /// All of one event id.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
-    /// What was about to be written.
+    /// The intended writes.
     pub intents: Vec<Intent>,
-    /// What was found there.
+    /// The existing items found by the writer.
     pub seen: Vec<Seen>,
-    /// What is there.
+    /// The stored items.
     pub stored: Vec<Stored>,
 }
 
-/// How many events are what.
+/// The number of events by category.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// As they were written.
     pub proved: u64,
-    /// As they were about to be written, by an invocation that has not said how it ended.
+    /// Stored as intended, by an invocation that recorded no outcome.
     pub unconfirmed: u64,
-    /// About to be written by such an invocation, and not there: they never were, or were removed. Nobody was told that they were
-    /// written.
+    /// Intended by such an invocation and not stored: never written, or removed. No caller received a confirmation.
     pub never_confirmed: u64,
     /// Deleted by DynamoDB after their time to live.
     pub expired: u64,
-    /// Received before there was a journal: nothing is known of them.
+    /// Received before the journal existed, so unverifiable.
     pub before_journal: u64,
     /// Written while the table was read.
     pub recent: u64,
@@ -113,16 +112,16 @@ impl Counts {
     }
 }
 
-/// What became of one event id.
+/// The result for one event id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Verdict {
-    /// How many are what.
+    /// The counts.
     pub counts: Counts,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
-/// What is known of one digest.
+/// The records of one digest.
 #[derive(Debug, Default)]
 struct DigestHistory<'g> {
     intents: Vec<&'g Intent>,
@@ -132,8 +131,8 @@ struct DigestHistory<'g> {
 
 /// Judges one event id. The journal began at `since_ms`; now is `now_ms`.
 ///
-/// An item counts as what was written only if an intent has its digest and was not refused, and no other event with its key
-/// was confirmed instead: a refused event that somebody puts in the place of the right one is a change.
+/// An item counts as written only if an intent has its digest and was not refused, and no other event with its key was
+/// confirmed: a refused event stored in place of the confirmed one is a change.
 pub fn judge(group: &Group, since_ms: i64, now_ms: i64) -> Verdict {
     let mut known: BTreeMap<Hash, DigestHistory<'_>> = BTreeMap::new();
     group.intents.iter().for_each(|intent| known.entry(intent.digest).or_default().intents.push(intent));
@@ -216,7 +215,7 @@ impl<'g> DigestHistory<'g> {
         None
     }
 
-    /// The most that is known of its having been there.
+    /// The strongest evidence that it was stored.
     fn weight(&self) -> Option<Weight> {
         let written = |intent: &&&Intent| !self.is_confirmed() || intent.outcome == OutcomeLetter::Written;
         let intents = self.intents.iter().filter(written).map(|intent| intent.weight);

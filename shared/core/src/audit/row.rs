@@ -1,6 +1,6 @@
 //! A row of the journal.
 //!
-//! The body is JSON text, and the hash is the hash of exactly these bytes. So whoever has `sha256sum` can check a row.
+//! The body is JSON text, and the hash is the hash of exactly these bytes, so a row can be checked with `sha256sum`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,10 +21,10 @@ pub const JOURNAL_SHARDS: [char; 16] =
 const BODY: &str = "body";
 /// The hash of the text.
 const HASH: &str = "hash";
-/// The row that says since when there is a journal.
+/// The key of the row that stores when the journal began.
 const SINCE: &str = "since";
 
-/// What finds an event: the attributes that the table's primary key is made of.
+/// The primary key of an event, or the attributes it is folded from.
 pub type Key = BTreeMap<String, AttributeValue>;
 
 /// A row.
@@ -42,12 +42,12 @@ pub struct Row {
     pub prev: Hash,
     /// When it was made.
     pub at: String,
-    /// What it says.
+    /// The content.
     #[serde(flatten)]
     pub content: Content,
 }
 
-/// What a row says.
+/// The content of a row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Content {
@@ -64,7 +64,7 @@ pub enum Content {
         /// The events.
         events: Vec<Entry>,
     },
-    /// What became of the events of an earlier row of the chain.
+    /// The outcomes of the events in an earlier row of the chain.
     End {
         /// The number of that row.
         of: u64,
@@ -83,7 +83,7 @@ pub struct Entry {
     pub id: String,
     /// Its digest.
     pub digest: Hash,
-    /// What else finds it, where the id alone does not.
+    /// The other attributes of its primary key.
     #[serde(default, skip_serializing_if = "Key::is_empty")]
     pub key: Key,
     /// When DynamoDB may delete it, in seconds since 1970.
@@ -103,14 +103,14 @@ pub struct Found {
     pub expires: Option<u64>,
 }
 
-/// What became of an event.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutcomeLetter {
     /// `w`: it is a new item.
     Written,
     /// `r`: it was not written, because its key was taken or the item was refused.
     Refused,
-    /// `u`: an error says neither.
+    /// `u`: an error left the outcome unknown.
     Unknown,
 }
 
@@ -124,7 +124,7 @@ impl OutcomeLetter {
         }
     }
 
-    /// The outcome with this letter; of a letter that is none, nothing is known.
+    /// The outcome with this letter; unknown for an invalid letter.
     pub fn of(letter: char) -> OutcomeLetter {
         match letter {
             'w' => OutcomeLetter::Written,
@@ -134,7 +134,7 @@ impl OutcomeLetter {
     }
 }
 
-/// A row as the table has it, before anything of it is believed.
+/// A row as stored, not yet verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRow {
     /// The chain that its key names.
@@ -177,7 +177,7 @@ pub(super) fn item(day: &str, chain: &str, seq: u64, body: &str, hash: Hash) -> 
     ]))
 }
 
-/// The key of the row that says since when there is a journal.
+/// The key of the row that stores when the journal began.
 pub fn since_key() -> Item {
     control::key(SINCE, SINCE)
 }
@@ -190,7 +190,7 @@ pub fn since_item(at: &str) -> Item {
     item
 }
 
-/// What that row says.
+/// The time when the journal began.
 pub fn since_of(item: &Item) -> Result<Option<String>, UnknownFormat> {
     FORMAT.check_row(item)?;
     Ok(match item.get(BODY) {

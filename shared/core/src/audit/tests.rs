@@ -1,4 +1,4 @@
-//! The formats, pinned; and each thing that a check or a judge has to find.
+//! The formats, pinned; and every finding of the check and the judge.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn digest(json: &str) -> String {
     event_digest(&item(json), &BTreeSet::from(["folded".to_owned()])).to_string()
 }
 
-/// Stored digests were made of this form: a change of these lines is a change of the format.
+/// Stored digests depend on this form: changing these lines changes the format.
 #[test]
 fn digests_are_what_they_were() {
     let all = r#"{"s":{"S":"é"},"n":{"N":"1.50"},"b":{"B":"AAE="},"t":{"BOOL":true},"z":{"NULL":true},
@@ -118,10 +118,10 @@ fn whatever_is_done_to_rows_is_found() {
     let body = get(&edited[1], "body").replace("\"w\"", "\"r\"");
     set(&mut edited[1], "body", &body);
     assert_eq!(kinds(&edited, &[]), ["row-changed", "chain-broken"]);
-    // With a hash of its own, it is the next row that does not follow.
+    // With a recomputed hash, the next row no longer refers to it.
     set(&mut edited[1], "hash", hash(&body).to_string());
     assert_eq!(kinds(&edited, &[]), ["chain-broken"]);
-    // Of another version, with a hash of its own: nobody knows what it says.
+    // Another version with a valid hash: its content is unknown.
     let body = get(&edited[1], "body").replace("\"v\":1", "\"v\":2");
     set(&mut edited[1], "body", &body);
     set(&mut edited[1], "hash", hash(&body).to_string());
@@ -164,11 +164,11 @@ fn an_anchor_finds_what_a_chain_does_not_say() {
         assert!(kinds(&all, &[anchor(&all, closed)]).is_empty());
         assert_eq!(kinds(&all[..2], &[anchor(&all, closed)]), ["chain-truncated"]);
     }
-    // While the day goes on, a chain may grow and begin.
+    // Before the day ends, a chain may grow or begin.
     assert!(kinds(&all, &[anchor(&all[..2], false), anchor(&[], false)]).is_empty());
     assert_eq!(kinds(&all, &[anchor(&all[..2], true)]), ["chain-added"]);
     assert_eq!(kinds(&all, &[anchor(&[], true)]), ["chain-added"]);
-    // The whole chain, made anew with right hashes.
+    // The whole chain, rebuilt with valid hashes.
     let mut forged = Chain::new(CHAIN, DAY);
     let row = |content| {
         let row = forged.row(AT, content).unwrap();
@@ -250,7 +250,7 @@ fn whatever_is_done_to_items_is_found() {
     assert_eq!(names(&[], &[], &[Stored { received_ms: None, ..stored("x") }]), ["unstamped"]);
     // Seen by a retry, and gone since: also if the crash took the word of its having been written.
     assert_eq!(names(&[u.clone(), r.clone()], &[seen("a")], &[]), ["removed"]);
-    // A refused event in the place of the right one; and one that nobody was told of.
+    // A refused event in place of the confirmed one; and an unconfirmed event.
     assert_eq!(names(&[w.clone(), r.clone()], &[seen("a")], &[stored("b")]), ["changed"]);
     assert_eq!(names(&[w.clone(), intent("b", Unknown)], &[], &[stored("b")]), ["changed"]);
     assert_eq!(names(std::slice::from_ref(&r), &[], &[stored("b")]), ["inserted"]);
@@ -258,7 +258,7 @@ fn whatever_is_done_to_items_is_found() {
     assert_eq!(names(std::slice::from_ref(&r), &[seen("x")], &[stored("x")]), ["inserted"]);
     // Removed, and sent again.
     assert_eq!(names(&[w.clone(), intent("c", Written)], &[], &[stored("c")]), ["removed"]);
-    // A copy beside it, under another folded key.
+    // A copy of the event under another folded key.
     assert_eq!(names(std::slice::from_ref(&w), &[], &[stored("a"), stored("a")]), ["inserted"]);
     // A forged row of today for an event of another time.
     let old = Stored { received_ms: Some(SINCE), ..stored("a") };

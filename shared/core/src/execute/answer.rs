@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The result of an execution.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use crate::model::Table;
 use crate::query::{QueryPlan, own};
 use crate::value::Item;
 
-/// The name under which an item can carry a mark of whoever runs the plan: no attribute in DynamoDB has it. It stays on the
-/// item, whatever is selected.
+/// The name under which a driver can attach a handle to an item: no DynamoDB attribute has it. It stays on the item,
+/// regardless of `select`.
 pub const HANDLE: &str = "";
 
 /// A page of an answer.
@@ -23,7 +23,7 @@ pub struct Answer {
     pub items: Vec<Item>,
     /// How many items: those above, or those counted by this run.
     pub count: u64,
-    /// Where the answer goes on; `None` if this is the end of it. There can be a next page with nothing on it.
+    /// The position of the next page; `None` at the end. The next page can be empty.
     pub next: Option<Position>,
     /// The read units that were consumed, as DynamoDB reports them. Of one item by its key that a caller with a scope may not see:
     /// those of an item that is not there.
@@ -43,7 +43,7 @@ pub(super) struct Run<'p> {
 }
 
 impl Run<'_> {
-    /// The answer, and where each access goes on. `Err`: the budget ended it before anything was achieved.
+    /// The answer with the position of each access. `Err`: the budget ended it before any progress.
     pub(super) fn finish(&self, items: Vec<Item>, count: u64) -> Result<Answer, AnswerError> {
         let lanes = &*self.lanes;
         let next = if lanes.lanes.iter().all(super::lane::Lane::is_finished) {
@@ -60,14 +60,14 @@ impl Run<'_> {
         Ok(self.with(items, count, next))
     }
 
-    /// The answer, with what it cost.
+    /// The answer with its cost.
     pub(super) fn with(&self, mut items: Vec<Item>, count: u64, next: Option<Position>) -> Answer {
         let select = self.plan.select.as_ref();
         for item in &mut items {
             let is_selected = |name: &str| select.is_none_or(|select| select.iter().any(|one| one == name));
             item.retain(|name, _| name == HANDLE || !own::is_own(name) && is_selected(name));
         }
-        // The one item that was read may be another caller's: it must look as if there were none.
+        // The only item read may belong to another caller, so the answer must look as if there were none.
         let hides = self.plan.hides_cost && count == 0;
         Answer {
             items,
@@ -89,9 +89,9 @@ impl Run<'_> {
     }
 }
 
-/// The primary keys given out so far.
+/// The primary keys returned so far.
 pub(super) struct GivenOut {
-    /// `None` where nothing can come twice.
+    /// `None` if no item can appear twice.
     keys: Option<HashSet<Vec<KeyValue>>>,
 }
 

@@ -1,23 +1,23 @@
-//! The read units and reads that a run may still spend. A read is let through only if what it is expected to cost is
-//! left, and asks for fewer items if that makes it affordable.
+//! The remaining read units and requests of an execution. A read is granted only if its expected cost is left, if
+//! necessary with fewer items.
 //!
-//! Nobody knows how large items are before they are read. So beside the estimate there is a bound: with the most that all reads
-//! under way can cost, a run exceeds its cap by one page at the most. Near the cap, reads wait for each other.
+//! The size of items is unknown before they are read. So there is also a bound by the maximum cost of all reads in
+//! flight: an execution exceeds its cap by at most one page. Near the cap, reads wait for each other.
 
 use super::page::PAGE_ITEMS_MAX;
 use crate::cost::{QUERY_PAGE_BYTES_MAX, READ_UNIT_BYTES};
 use crate::index::ITEM_BYTES_MAX;
 use crate::model::Table;
 
-/// The most calls of one run; what is left then is the next page's.
+/// Maximum requests of one execution; the rest is left to the next page.
 pub const REQUESTS_MAX: u32 = 2000;
 
-/// What is assumed of an item's size where neither the manifest nor an earlier read tells.
+/// The assumed size of an item without information from the manifest or an earlier read.
 const ITEM_BYTES: f64 = 400.0;
-/// A read unit is so many bytes.
+/// Bytes in a read unit.
 const UNIT_BYTES: f64 = READ_UNIT_BYTES as f64;
 
-/// By how many read units a run can exceed its cap at the most: those of one page.
+/// The read units by which an execution can exceed its cap: those of one page.
 pub fn cap_overrun(consistent: bool) -> f64 {
     unit(consistent) * (QUERY_PAGE_BYTES_MAX as f64 / UNIT_BYTES)
 }
@@ -27,7 +27,7 @@ fn unit(consistent: bool) -> f64 {
     if consistent { 1.0 } else { 0.5 }
 }
 
-/// What a read costs by.
+/// What determines the cost of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Price {
     /// A page of a table or index.
@@ -44,7 +44,7 @@ pub(super) struct Grant {
     pub(super) items: u32,
     price: Price,
     reserved: f64,
-    /// The most that it can cost.
+    /// Its maximum cost.
     most: f64,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Budget {
     unit: f64,
     spent: f64,
     reserved: f64,
-    /// The most that the reads under way can cost.
+    /// The maximum cost of the reads in flight.
     under_way: f64,
     requests: u32,
     item_bytes: f64,
@@ -88,18 +88,18 @@ impl Budget {
         self.spent
     }
 
-    /// What was spent, with the most that the reads under way can cost.
+    /// The units spent, plus the maximum cost of the reads in flight.
     pub(super) fn spent_at_most(&self) -> f64 {
         self.spent + self.under_way
     }
 
-    /// Notes that DynamoDB has refused a read: it cost nothing.
+    /// Records that DynamoDB refused a read, at no cost.
     pub(super) fn refused(&mut self, grant: Grant) {
         self.reserved -= grant.reserved;
         self.under_way -= grant.most;
     }
 
-    /// What a page costs that has nothing on it.
+    /// The cost of an empty page.
     pub(super) fn least(&self) -> f64 {
         self.unit
     }
@@ -108,12 +108,12 @@ impl Budget {
         self.requests
     }
 
-    /// Could so many reads of one item each be paid for?
+    /// Does the budget allow these reads of one item each?
     pub(super) fn affords(&self, reads: impl Iterator<Item = Price>) -> bool {
         self.free().is_none_or(|free| reads.map(|price| self.cost(price, 1)).sum::<f64>() <= free)
     }
 
-    /// Lets a read of at most so many items through, or not. `waiting`: how many reads share what is left.
+    /// Grants a read of at most `items` items, if affordable. `waiting`: how many reads share the rest.
     pub(super) fn grant(&mut self, price: Price, items: u32, waiting: usize) -> Option<Grant> {
         if self.requests >= REQUESTS_MAX {
             return None;
@@ -129,7 +129,7 @@ impl Budget {
         Some(Grant { items, price, reserved, most })
     }
 
-    /// Notes what a read that was let through has cost, how many items it read, and how many calls it took.
+    /// Records the cost of a granted read, the items it read and the calls it took.
     pub(super) fn settle(&mut self, grant: Grant, units: f64, items: u64, calls: u32) {
         self.reserved -= grant.reserved;
         self.under_way -= grant.most;
@@ -166,14 +166,14 @@ impl Budget {
         }
     }
 
-    /// How many of these items can be read without going over the cap by more than a page, however large they are. `None`: none
-    /// before something that is under way has arrived.
+    /// How many items of any size can be read without exceeding the cap by more than a page. `None`: the read must wait
+    /// for one in flight.
     fn bounded(&self, price: Price, items: u32) -> Option<u32> {
         let room = self.units_max? + self.page() - self.spent - self.under_way;
         if self.most(price, items) <= room {
             return Some(items);
         }
-        // A read that waits is better than one of few items beside others.
+        // Waiting is better than reading few items concurrently.
         if self.under_way > 0.0 {
             return None;
         }
@@ -181,12 +181,12 @@ impl Budget {
         Some((1..items).rev().find(fits).unwrap_or(1))
     }
 
-    /// What the largest page costs.
+    /// The cost of the largest page.
     fn page(&self) -> f64 {
         self.unit * (QUERY_PAGE_BYTES_MAX as f64 / UNIT_BYTES)
     }
 
-    /// The most that a read can cost: of items as large as DynamoDB lets them be.
+    /// The maximum cost of a read: for items of DynamoDB's maximum size.
     fn most(&self, price: Price, items: u32) -> f64 {
         let items = f64::from(items) * self.unit * (ITEM_BYTES_MAX as f64 / UNIT_BYTES);
         match price {
@@ -211,18 +211,18 @@ impl Budget {
     }
 }
 
-/// How many reads a query has under way at once, if the caller does not say.
+/// Default number of reads in flight.
 pub const CONCURRENCY_DEFAULT: usize = 8;
 
 /// The bounds of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOptions {
-    /// The most reads under way at once; at least one.
+    /// Maximum number of reads in flight; at least one.
     pub concurrency_max: usize,
-    /// The most read units that this run may consume. How large items are is known only when they are read, so the run can go over
-    /// it, but by no more than one page of 1 MB: reads wait for each other where all of them together could.
+    /// Maximum read units of this execution. The size of items is known only afterwards, so the execution can exceed it
+    /// by at most one page of 1 MB: near the limit, reads wait for each other.
     pub read_units_max: Option<f64>,
-    /// The most items that one call reads; at most [`PAGE_ITEMS_MAX`].
+    /// Maximum items in one call; at most [`PAGE_ITEMS_MAX`].
     pub page_items_max: u32,
 }
 

@@ -28,7 +28,7 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             AnswerError::ReadUnitsCap { .. } => "read-units-cap",
@@ -41,7 +41,7 @@ impl AnswerError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             AnswerError::ReadUnitsCap { .. } => Some("allow more with `readUnitsMax`, or ask for less"),

@@ -1,4 +1,4 @@
-//! A run of a plan: which requests come next, and the answer when no more are needed.
+//! The execution of a plan: the next requests, and finally the answer.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::model::Table;
 use crate::query::QueryPlan;
 use crate::query::plan::Delivery;
 
-/// What a run does next.
+/// The next step of an execution.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// These requests are sent. None: something that is under way must arrive first.
+    /// Requests to send. Empty: a request in flight must finish first.
     Send(Vec<ReadRequest>),
     /// The answer.
     Answer(Answer),
 }
 
-/// What each access of a plan reads pages of.
+/// The page source of each access of a plan.
 pub fn page_sources(table: &Table, plan: &QueryPlan) -> Result<Vec<Arc<PageSource>>, AnswerError> {
     plan.accesses.iter().map(|access| Ok(Reader::new(table, plan, access)?.asked)).collect()
 }
@@ -51,8 +51,8 @@ enum Way {
 }
 
 impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
-    /// Begins to answer a plan: the first page, or the one that begins at `from`. The pages, one after the other, are the
-    /// whole answer: nothing twice, nothing lost.
+    /// Starts to answer a plan: the first page, or the page at `from`. The pages together are the complete answer,
+    /// without duplicates.
     ///
     /// `plan` is a plan for `table`, and `from` comes from an answer to the same plan.
     pub fn new(
@@ -74,19 +74,19 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
             }
             Delivery::SortedInMemory { items_max } => Way::Sorted(Sorted::new(accesses, items_max)),
         };
-        // What is counted or sorted is read to its end at once.
+        // Counting and sorting read everything at once.
         let fill = matches!(way, Way::Counted(_) | Way::Sorted(_))
             .then(|| Fill::of(&lanes, 0..accesses, lanes.page_items_max as usize));
         Ok(Execution { table, plan, lanes, start, way, fill })
     }
 
-    /// The attributes that the run looks at of the items that an access brings; `None`: all of them. Whoever keeps the items
-    /// gives only these, and a [`HANDLE`](super::HANDLE) with each.
+    /// The attributes that the execution needs of the items of an access; `None`: all. A driver that keeps the items
+    /// passes only these, and a [`HANDLE`](super::HANDLE) with each.
     pub fn looks_at(&self, access: usize) -> Option<Vec<String>> {
         self.lanes.readers.get(access)?.looks_at(self.table.borrow(), self.plan.borrow())
     }
 
-    /// What comes next. An error ends the run.
+    /// The next step. An error ends the execution.
     pub fn step(&mut self) -> Result<Next, AnswerError> {
         let Execution { table, plan, lanes, start, way, fill } = self;
         let mut run = Run { table: (*table).borrow(), plan: (*plan).borrow(), lanes, start };
@@ -121,12 +121,12 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
         self.lanes.budget.spent_at_most()
     }
 
-    /// Notes that DynamoDB has refused the request of an access, so that it consumed nothing.
+    /// Records that DynamoDB refused the request of an access, so that it consumed nothing.
     pub fn refused(&mut self, access: usize) {
         self.lanes.refused(access);
     }
 
-    /// Takes in what the request of an access brought. An error ends the run.
+    /// Takes the response to the request of an access. An error ends the execution.
     pub fn arrived(&mut self, access: usize, brought: Brought) -> Result<(), AnswerError> {
         let Execution { table, lanes, way, fill, .. } = self;
         let table = (*table).borrow();

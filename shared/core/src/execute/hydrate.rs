@@ -1,4 +1,4 @@
-//! The items behind the entries of a global index, read by their primary keys.
+//! Reads the items of a global index's entries by their primary keys.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,19 +8,19 @@ use super::position::KeyValue;
 use super::reader::Reader;
 use crate::value::Item;
 
-/// What became of a run of entries.
+/// The result of hydrating some entries.
 pub(super) struct Hydrated {
     /// The items that exist and still match, in the order of the entries, each with its entry's whole key.
     pub(super) items: Vec<(Vec<KeyValue>, Item)>,
     /// The whole key of the last entry.
     pub(super) last: Option<Vec<KeyValue>>,
-    /// Did an entry come to nothing?
+    /// Was an entry dropped?
     pub(super) dropped: bool,
     /// The read units.
     pub(super) units: f64,
 }
 
-/// What is asked for the items of at most [`BATCH_GET_KEYS_MAX`](super::BATCH_GET_KEYS_MAX) entries.
+/// The request for the items of at most [`BATCH_GET_KEYS_MAX`](super::BATCH_GET_KEYS_MAX) entries.
 pub(super) fn batch(reader: &Reader, entries: &[Item]) -> Result<BatchGet, AnswerError> {
     let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
     let mut asked: HashSet<Vec<KeyValue>> = HashSet::with_capacity(entries.len());
@@ -33,7 +33,7 @@ pub(super) fn batch(reader: &Reader, entries: &[Item]) -> Result<BatchGet, Answe
     Ok(BatchGet { keys, ..reader.get.clone() })
 }
 
-/// The items that were read for these entries, each with the attributes that stand only in its keys.
+/// The items read for these entries, with the attributes that only their keys contain.
 pub(super) fn hydrate(reader: &Reader, entries: &[Item], got: Got) -> Result<Hydrated, AnswerError> {
     let shape = &reader.shape;
     let mut found: HashMap<Vec<KeyValue>, Item> = HashMap::with_capacity(got.items.len());

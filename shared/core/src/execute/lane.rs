@@ -1,7 +1,7 @@
-//! One access while it is read: what has arrived, and how far it is.
+//! One access during its execution: the arrived entries and the position.
 //!
-//! Entries arrive in pages. Behind a global index they wait as `pending` until their items are read; then, or at once,
-//! they are `ready`. An access is dry when nothing is ready and more may come.
+//! Entries arrive in pages. For a global index they are `pending` until their items are read; then, or at once, they
+//! are `ready`. A lane is dry if nothing is ready and more may come.
 
 use std::collections::VecDeque;
 
@@ -47,12 +47,12 @@ pub(super) struct Lane {
     given: Given,
     /// How far `pending` has been worked off.
     hydrated: Progress,
-    /// How many reads in a row brought less than was hoped for.
+    /// The number of consecutive reads that returned too few items.
     misses: u32,
     counted: u64,
 }
 
-/// What is to be read next.
+/// The next read.
 pub(super) enum NextRead {
     Page { start: Option<Item>, items: u32 },
     Items { entries: Vec<Item> },
@@ -81,7 +81,7 @@ impl Lane {
         self.ready.is_empty() && self.is_read()
     }
 
-    /// Is nothing ready, though more may come?
+    /// Is nothing ready, although more may come?
     pub(super) fn is_dry(&self) -> bool {
         self.ready.is_empty() && !self.is_read()
     }
@@ -95,7 +95,7 @@ impl Lane {
         !self.pending.is_empty()
     }
 
-    /// How many items the next step should read, if so many are wanted.
+    /// The number of items to request, if `wanted` are needed.
     pub(super) fn items_to_ask(&self, reader: &Reader, wanted: u32, page_items_max: u32) -> u32 {
         let hoped = wanted.saturating_mul(1 << self.misses.min(DOUBLINGS_MAX)).clamp(1, page_items_max);
         if self.has_pending() {
@@ -108,7 +108,7 @@ impl Lane {
         }
     }
 
-    /// Begins the next step, for at most so many items.
+    /// Starts the next step, for at most `items` items.
     pub(super) fn begin(&mut self, items: u32) -> NextRead {
         if self.pending.is_empty() {
             let start = match &self.cursor {
@@ -126,7 +126,7 @@ impl Lane {
         let before = self.cursor_progress(&reader.shape)?;
         self.hydrated = before.clone();
         self.given = Given::UpTo(before);
-        // Behind the one item that can match there is nothing, whatever key the page ends with.
+        // After the only item that can match there is nothing, even if the page has a last key.
         let is_last = reader.is_of_one_item && page.scanned > 0;
         self.cursor = page.last_key.filter(|_| !is_last).map_or(Cursor::End, Cursor::After);
         if reader.access.hydration == Hydration::ByKey {
@@ -140,7 +140,7 @@ impl Lane {
         self.ready.reserve(arrived);
         let accepted = page.items.into_iter().filter(|item| reader.accepts(item));
         self.ready.extend(accepted.map(|item| Ready { item, key: None }));
-        // Where DynamoDB left something out, tombstones among others, the next page must be larger.
+        // If DynamoDB filtered entries out, for example tombstones, the next page must be larger.
         self.note(self.ready.len() < arrived || page.count < page.scanned);
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Lane {
         ready.item
     }
 
-    /// Notes that an item is left out, because the answer has it already.
+    /// Skips an item that the answer contains already.
     pub(super) fn leave_out(&mut self, ready: Ready, shape: &Shape) -> Result<(), AnswerError> {
         let key = ready.key.map_or_else(|| shape.key(&ready.item), Ok)?;
         self.given = Given::UpTo(Progress::After(key));

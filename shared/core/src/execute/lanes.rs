@@ -1,4 +1,4 @@
-//! All accesses of a plan: which of them reads next, within the budget, and what has arrived of each.
+//! All accesses of a plan: grants their reads within the budget, and takes what arrives.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ pub(super) struct Lanes {
     concurrency_max: usize,
     /// How many entries were read.
     pub(super) items_read: u64,
-    /// What each access has under way: what it was let through for, and the entries whose items are read.
+    /// For each access, the request in flight: its grant, and the entries whose items are read.
     under_way: Vec<Option<(Grant, Vec<Item>)>>,
     under_way_count: usize,
 }
@@ -37,7 +37,7 @@ pub(super) struct Fill {
 
 /// How far a fill is.
 pub(super) enum Filled {
-    /// These requests come next, or none while others are under way.
+    /// The next requests; empty while others are in flight.
     NotYet(Vec<ReadRequest>),
     /// None of the accesses is dry.
     Full,
@@ -46,7 +46,7 @@ pub(super) enum Filled {
 }
 
 impl Fill {
-    /// Fills those of these accesses that are dry, each with up to so many items at a time.
+    /// Fills the dry ones of these accesses, each with up to `wanted` items at a time.
     pub(super) fn of(lanes: &Lanes, which: impl IntoIterator<Item = usize>, wanted: usize) -> Fill {
         let waiting = which.into_iter().filter(|number| lanes.lanes[*number].is_dry()).collect();
         Fill { waiting, wanted: u32::try_from(wanted).unwrap_or(u32::MAX) }
@@ -79,7 +79,7 @@ impl Lanes {
         })
     }
 
-    /// What a fill sends next.
+    /// The next requests of a fill.
     pub(super) fn send(&mut self, fill: &mut Fill) -> Result<Filled, AnswerError> {
         let mut requests = Vec::new();
         while self.under_way_count < self.concurrency_max {
@@ -90,14 +90,14 @@ impl Lanes {
                     requests.push(request);
                 }
                 None if self.under_way_count == 0 => return Ok(Filled::OutOfBudget),
-                // What is under way may cost less than it was expected to.
+                // The requests in flight may cost less than expected.
                 None => break,
             }
         }
         Ok(if self.under_way_count == 0 { Filled::Full } else { Filled::NotYet(requests) })
     }
 
-    /// What the access reads next, if the budget lets it. `waiting`: how many share what is left.
+    /// The next read of an access, if the budget grants it. `waiting`: how many accesses share the rest.
     fn begin(
         &mut self,
         number: usize,
@@ -127,7 +127,7 @@ impl Lanes {
         }
     }
 
-    /// Takes in what a request brought.
+    /// Takes the response to a request.
     pub(super) fn take(&mut self, table: &Table, number: usize, brought: Brought) -> Result<(), AnswerError> {
         let Some((grant, entries)) = self.under_way.get_mut(number).and_then(Option::take) else {
             return Err(AnswerError::NotAsked);
@@ -152,7 +152,7 @@ impl Lanes {
 }
 
 impl Fill {
-    /// Notes that something of an access has arrived.
+    /// Records the arrival for an access.
     pub(super) fn arrived(&mut self, lanes: &Lanes, number: usize) {
         if lanes.lanes[number].is_dry() {
             self.waiting.push_back(number);
@@ -160,7 +160,7 @@ impl Fill {
     }
 }
 
-/// The items with the attributes that stand only in their keys.
+/// The items with the attributes that only their keys contain.
 fn whole(table: &Table, items: Vec<Item>) -> Vec<Item> {
     match table.has_key_parts() {
         true => items.into_iter().map(|item| table.with_key_parts(&item).into_owned()).collect(),

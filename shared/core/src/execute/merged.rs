@@ -1,7 +1,6 @@
-//! All accesses at once, each in the order asked for, merged into one: the least head first.
+//! Reads all accesses concurrently, each in the requested order, and merges them: the smallest head first.
 //!
-//! Heads that are equal come in the order of their accesses. An access is read on only when the merge needs to know its
-//! next item.
+//! Equal heads are in the order of their accesses. An access is read further only when the merge needs its next item.
 
 use std::cmp::Ordering;
 
@@ -34,7 +33,7 @@ impl Merged {
         Ok(Merged { items: Vec::new(), seen: GivenOut::among(accesses), heads: Heads(Vec::new()), headless })
     }
 
-    /// What is to be read next; nothing if the answer is full or all was given out.
+    /// The next reads; `None` if the answer is full or everything was returned.
     pub(super) fn advance(&mut self, run: &mut Run<'_>) -> Result<Option<Fill>, AnswerError> {
         let limit = run.plan.limit as usize;
         while self.items.len() < limit {

@@ -1,11 +1,11 @@
-//! What is read in one call: a page of a query or a scan, or a batch of items by their keys.
+//! The unit of one call: a page of a query or a scan, or a batch of items by their keys.
 
 use std::collections::BTreeMap;
 
 use crate::value::{AttributeValue, Item};
 
-/// The most items that are read for one page. A page always has a limit: DynamoDB's own, 1 MB, can be many thousands of
-/// small items.
+/// Maximum items of one page. Every page has a limit, because DynamoDB's own, 1 MB, can be many thousands of small
+/// items.
 pub const PAGE_ITEMS_MAX: u32 = 1000;
 
 /// Where a page is read from, and how. Expressions are as DynamoDB wants them, with their placeholders.
@@ -21,9 +21,9 @@ pub struct PageRequest {
     pub names: BTreeMap<String, String>,
     /// The placeholders for values: `:a` -> `viewed`.
     pub values: BTreeMap<String, AttributeValue>,
-    /// What is wanted of each item.
+    /// The requested attributes.
     pub fetch: Fetch,
-    /// The most items to read, before the filter; at most, and by default, [`PAGE_ITEMS_MAX`].
+    /// Maximum items to read, before the filter; [`PAGE_ITEMS_MAX`] at most and by default.
     pub limit: Option<u32>,
     /// Strongly consistent? Never from a global index.
     pub consistent: bool,
@@ -31,22 +31,22 @@ pub struct PageRequest {
     pub start_key: Option<Item>,
 }
 
-/// What is wanted of each item.
+/// The requested attributes of each item.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Fetch {
-    /// What the index holds; everything, of a table.
+    /// The attributes in the index; all attributes of a table.
     #[default]
     Projected,
-    /// Everything. A local index fetches what it lacks from the table, at the price of a read for each item; a global one
-    /// cannot.
+    /// All attributes. A local index fetches missing ones from the table, at the cost of a read for each item; a global
+    /// index cannot.
     All,
-    /// What this projection expression says. Of a local index only what it holds: ask for [`Fetch::All`] instead.
+    /// This projection expression. For a local index only projected attributes; otherwise use [`Fetch::All`].
     Expression(String),
     /// Only the number of items.
     Count,
 }
 
-/// A page: what was read in one call.
+/// The result of one call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
     /// The items, in the order of the index. None if only the count was wanted.
@@ -55,7 +55,7 @@ pub struct Page {
     pub count: u64,
     /// How many items were read.
     pub scanned: u64,
-    /// Where the next page starts; `None` if there is no more.
+    /// The start key of the next page; `None` at the end.
     pub last_key: Option<Item>,
     /// The read units it cost.
     pub consumed: Consumed,
@@ -81,7 +81,7 @@ pub struct ScanPage {
     pub segment: Option<Segment>,
 }
 
-/// One of the segments that a parallel scan is made of.
+/// A segment of a parallel scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// Its number, from 0.
@@ -90,7 +90,7 @@ pub struct Segment {
     pub total: u32,
 }
 
-/// The most keys that DynamoDB takes in one batch.
+/// Maximum keys in one DynamoDB batch.
 pub const BATCH_GET_KEYS_MAX: usize = 100;
 
 /// A batch of items to read.
@@ -108,7 +108,7 @@ pub struct BatchGet {
     pub consistent: bool,
 }
 
-/// What a batch came to.
+/// The result of a batch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Got {
     /// The items that exist, in no order.
@@ -129,7 +129,7 @@ pub struct Consumed {
 }
 
 impl Consumed {
-    /// Adds what another call has cost.
+    /// Adds the cost of another call.
     pub fn add(&mut self, other: &Consumed) {
         self.units += other.units;
         self.table_units += other.table_units;

@@ -1,4 +1,4 @@
-//! Where an answer goes on: for each access the last entry that was given out, or the last item of a sorted answer.
+//! The position of the next page: for each access the last returned entry, or the last item of a sorted answer.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::query::QueryPlan;
 use crate::query::plan::{Access, KeyEqual, Operation};
 use crate::value::{AttributeValue, put_injective, type_letter};
 
-/// Room for what a fingerprint is made of.
+/// Initial capacity for the bytes of a fingerprint.
 const BYTES_GUESSED: usize = 256;
 
-/// Where an answer goes on. It fits the plan that it comes from and no other.
+/// The position of the next page. It is valid only for the plan it comes from.
 ///
 /// It contains key values of items, so it must be encrypted before it leaves the process, as the `TokenKeys` of
 /// `keyfold-dynamo` do.
@@ -54,7 +54,7 @@ pub(super) enum Progress {
 /// An item of a sorted answer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SortedAfter {
-    /// What it is ordered by, from the outermost.
+    /// Its sort values, most significant first.
     pub(super) order: Vec<Option<KeyValue>>,
     /// Its primary key.
     pub(super) key: Vec<KeyValue>,
@@ -100,7 +100,7 @@ pub(super) fn start(
     }
 }
 
-/// Tells plans apart that read in another way, for example after an update of the planner.
+/// Distinguishes plans that read differently, for example after an update of the planner.
 fn fingerprint(plan: &QueryPlan) -> u64 {
     let mut bytes = Vec::with_capacity(BYTES_GUESSED);
     put_injective(&mut bytes, b't', plan.table.as_bytes());
@@ -119,7 +119,7 @@ fn first_of_digest(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Every page has the fingerprint of its plan. What most accesses have is written plainly, the rest as it is shown.
+/// Every page has the fingerprint of its plan. The common parts are written directly, the others through `Debug`.
 fn put_access(to: &mut Vec<u8>, access: &Access) {
     let Access { source, operation, filter, recheck, hydration, descending } = access;
     put_injective(to, b'i', source.index().unwrap_or_default().as_bytes());
@@ -150,8 +150,8 @@ fn put_shown(to: &mut Vec<u8>, letter: u8, shown: &impl fmt::Debug) {
     put_injective(to, letter, format!("{shown:?}").as_bytes());
 }
 
-/// A value that a key can hold. Of others, which come up only as something to be ordered by, the type is enough:
-/// values of one such type have no order.
+/// A value that a key can hold. For other types, which occur only as sort values, the type is enough: their values have
+/// no order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum KeyValue {
     S(String),

@@ -1,4 +1,4 @@
-//! One access, ready to be sent: its expressions, its key, and what is asked of each entry.
+//! One access, ready to send: its expressions, its key, and the checks of its entries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ pub(super) struct Reader {
     /// The plan's access, made to leave tombstones out.
     pub(super) access: Access,
     pub(super) shape: Shape,
-    /// Does every entry that is read come to the answer, as far as the plan can tell? Tombstones are few, and not counted on.
+    /// Does the plan expect every entry to be in the answer? Tombstones are rare and ignored here.
     pub(super) gives_all: bool,
     /// Can the access find one item at most? It asks for all of a primary key.
     pub(super) is_of_one_item: bool,
     pub(super) asked: Arc<PageSource>,
-    /// What is read by primary key, without the keys; nothing where no item is.
+    /// The read by primary key, without keys; empty if there is none.
     pub(super) get: BatchGet,
 }
 
-/// What an access reads pages of; each request has a start key and a limit of its own.
+/// The page source of an access; each request adds a start key and a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PageSource {
     /// A key range.
@@ -50,7 +50,7 @@ impl Reader {
             Hydration::None => wanted.as_deref(),
             // The entry is only where the item's key is found.
             Hydration::ByKey => Some(shape.names()),
-            // Through a projection, DynamoDB would give only what the index holds.
+            // With a projection expression DynamoDB would return only the attributes in the index.
             Hydration::Fetched => None,
         };
         let only_number = counts_by_number(plan, &access);
@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// The attributes that a run looks at of what this access brings. `None`: all, because some are read from others.
+    /// The attributes that the execution needs of this access. `None`: all, because some are read from others.
     pub(super) fn looks_at(&self, table: &Table, plan: &QueryPlan) -> Option<Vec<String>> {
         if table.has_key_parts() {
             return None;
@@ -130,13 +130,13 @@ fn asks_for_one_item(table: &Table, access: &Access) -> bool {
     access.source == ReadFrom::Table && whole_key
 }
 
-/// Is DynamoDB's number of entries the number of items? Not where each must be looked at, or could come twice.
+/// Is the number of entries the number of items? Not if entries must be checked or can appear twice.
 fn counts_by_number(plan: &QueryPlan, access: &Access) -> bool {
     let one_source = plan.accesses.iter().all(|other| other.source == access.source);
     plan.count && one_source && access.recheck.is_always() && access.hydration == Hydration::None
 }
 
-/// The attributes that are read of an item: those shown, and those looked at. `None`: all.
+/// The attributes to read of an item: selected ones and checked ones. `None`: all.
 fn wanted(table: &Table, plan: &QueryPlan, access: &Access, shape: &Shape) -> Option<Vec<String>> {
     let shown: &[String] = if plan.count { &[] } else { plan.select.as_deref()? };
     Some(with_looked_at(table, plan, access, shape, shown))
@@ -155,7 +155,7 @@ fn with_looked_at(
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
-        // What is read from a key comes with the key.
+        // An attribute read from a key needs the key.
         for source in table.key_part_sources(name) {
             if !names.iter().any(|known| known == source) {
                 names.push(source.to_owned());
@@ -168,7 +168,7 @@ fn with_looked_at(
     }
     Condition::each(&access.recheck, &mut |path, _| add(&path.root));
     shape.names().iter().for_each(|name| add(name));
-    // What is read behind an entry can have become a tombstone since.
+    // An item read after its entry can have become a tombstone.
     if access.hydration == Hydration::ByKey {
         add(TOMBSTONE_ATTRIBUTE);
     }
@@ -197,13 +197,13 @@ fn batch_get(plan: &QueryPlan, wanted: Option<&[String]>) -> BatchGet {
 /// A request that a run wants sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadRequest {
-    /// The access of the plan that it is for. An access has one request under way at most.
+    /// The number of its access. An access has at most one request in flight.
     pub access: usize,
-    /// What is read.
+    /// The read.
     pub read: Read,
 }
 
-/// What is read.
+/// A read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
     /// A page.
@@ -212,14 +212,14 @@ pub enum Read {
         source: Arc<PageSource>,
         /// After this key; from the beginning if absent.
         start: Option<Item>,
-        /// The most items to read, before the filter.
+        /// Maximum items to read, before the filter.
         items: u32,
     },
-    /// Items by their keys, all of them, in as many calls as it takes.
+    /// All items with these keys, in as many calls as necessary.
     Items(BatchGet),
 }
 
-/// What a request brought.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Brought {
     /// A page.

@@ -18,7 +18,7 @@ impl Sequential {
         Sequential { items: Vec::new(), seen: GivenOut::among(accesses), number: 0 }
     }
 
-    /// What is to be read next; nothing if the answer is full or all was given out.
+    /// The next reads; `None` if the answer is full or everything was returned.
     pub(super) fn advance(&mut self, run: &mut Run<'_>) -> Result<Option<Fill>, AnswerError> {
         let limit = run.plan.limit as usize;
         while self.number < run.lanes.lanes.len() {

@@ -11,9 +11,9 @@ use super::position::KeyValue;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
     table_name: String,
-    /// Every attribute that DynamoDB wants to go on reading after an entry.
+    /// The attributes of an exclusive start key after an entry.
     names: Vec<String>,
-    /// The table's own, by which an item is known.
+    /// The table's primary key attributes, which identify an item.
     primary: Vec<String>,
 }
 
@@ -45,12 +45,12 @@ impl Shape {
         self.names.iter().map(|name| self.value(entry, name).map(KeyValue::from)).collect()
     }
 
-    /// The key of the item that an entry stands for.
+    /// The primary key of an entry's item.
     pub(super) fn primary_key(&self, entry: &Item) -> Result<Vec<KeyValue>, AnswerError> {
         self.primary.iter().map(|name| self.value(entry, name).map(KeyValue::from)).collect()
     }
 
-    /// The key of the item that an entry stands for, as DynamoDB wants it.
+    /// The primary key of an entry's item, as DynamoDB expects it.
     pub(super) fn primary_item(&self, entry: &Item) -> Result<Item, AnswerError> {
         let mut key = Item::default();
         for name in &self.primary {

@@ -1,4 +1,4 @@
-//! Everything is read and sorted; equals come in the order of their primary keys, so that pages fit together.
+//! Reads and sorts everything; equal items are in the order of their primary keys, so that pages continue correctly.
 
 use std::cmp::Ordering;
 
@@ -24,7 +24,7 @@ impl Sorted {
         Sorted { items: Vec::new(), items_max, seen: GivenOut::among(accesses) }
     }
 
-    /// Keeps what has arrived.
+    /// Takes what has arrived.
     pub(super) fn arrived(
         &mut self,
         table: &Table,
@@ -42,7 +42,7 @@ impl Sorted {
         }
     }
 
-    /// `is_full`: was everything read? Whether the first item comes first is known only then.
+    /// `is_full`: was everything read? Only then is the first item known.
     pub(super) fn finish(&mut self, run: &Run<'_>, is_full: bool) -> Result<Answer, AnswerError> {
         if !is_full {
             return Err(run.out_of_budget());
@@ -67,7 +67,7 @@ impl Sorted {
     }
 }
 
-/// The order asked for, then that of the primary keys.
+/// The requested order, then the primary keys.
 fn compare(table: &Table, order: &[OrderBy], a: &Item, b: &Item) -> Ordering {
     let by_key = || {
         let keys = table.key_attributes();
@@ -84,7 +84,7 @@ fn after(run: &Run<'_>, item: &Item) -> Result<SortedAfter, AnswerError> {
     Ok(SortedAfter { order, key: reader.shape.primary_key(item)? })
 }
 
-/// An item that compares as the one that was given out last.
+/// An item that compares equal to the last returned one.
 fn stand_in(table: &Table, order: &[OrderBy], after: &SortedAfter) -> Item {
     let mut item = Item::default();
     for (key, value) in table.key_attributes().zip(&after.key) {
