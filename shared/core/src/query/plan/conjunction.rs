@@ -191,6 +191,7 @@ fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impos
     if compared.len() > 1 {
         values.retain(|value| compared.iter().all(|(_, _, comparison)| comparison.holds(Some(value))));
     }
+    // `a = 1 and a > 2`: reading the key `1` would cost a query that no item can pass.
     if values.is_empty() {
         return Err(Impossible);
     }

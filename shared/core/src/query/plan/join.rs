@@ -51,6 +51,7 @@ fn is_beside<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
         && a.path == b.path
         && partition(a) == partition(b)
         && a.shared.residual == b.shared.residual
+        // A read joined before has further conditions, which the comparison of `residual` does not see.
         && [a, b].iter().all(|read| read.shared.joined_conjunct.is_empty())
 }
 
@@ -71,6 +72,7 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
     let mut one = first.clone();
     one.range = Some(SelectedRange { partition: partition.clone(), sort: sort.into(), shards: None });
     one.entity = EntityChoice::Any;
+    // The range holds no items of other entities, so their exclusion by a filter is not needed.
     one.asks_entity = false;
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let share = group.len() as f64 / first.path.table.entities.len().max(1) as f64;
@@ -105,6 +107,7 @@ fn common_prefix<'a>(group: &[PlannedRead<'a>]) -> Option<Vec<KeyCondition<'a>>>
         let length = same.last().map_or(0, |((at, letter), _)| at + letter.len_utf8());
         common = &common[..length];
     }
+    // DynamoDB refuses an empty prefix; the whole partition was tried first.
     if common.is_empty() {
         return None;
     }
@@ -197,6 +200,7 @@ fn join_two<'a>(
     let union = union(&range.sort, &other.sort)?;
     let (same_as_a, same_as_b) = (*union == *range.sort, *union == *other.sort);
     let same_range = same_as_a && same_as_b;
+    // A wider range is in key order, which is the requested order only within the original ranges.
     let order_is_kept = context.request.order.is_empty() || (same_range && keeps_order(a, b));
     if !order_is_kept {
         return None;
@@ -211,6 +215,7 @@ fn join_two<'a>(
     if a.entity != b.entity {
         one.entity = EntityChoice::Any;
     }
+    // The entities' own conditions are in `joined_left`. Testing one entity's here would drop the items of the other.
     one.asks_entity = false;
     one.single = a.single && b.single;
     one.unscoped = a.unscoped.or(b.unscoped);
@@ -278,6 +283,7 @@ fn one_of(a: Condition, b: Condition) -> Condition {
     };
     if let (Some((path, mut all)), Some((other, more))) = (values(&a), values(&b))
         && path == other
+        // DynamoDB refuses a longer `in`.
         && all.len() + more.len() <= IN_VALUES_MAX
     {
         all.extend(more);

@@ -235,6 +235,7 @@ impl<'m> Keyspace<'m> {
                     };
                     served
                         .extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
+                    // A DynamoDB query needs an exact partition key; a range would be a scan.
                     if !selection.ranges.iter().all(|range| matches!(range, KeyRange::Exact(_))) {
                         return Err(missing_input(template, tests));
                     }
@@ -253,6 +254,7 @@ impl<'m> Keyspace<'m> {
         if let Some((key, template)) = self.sort_template() {
             let selection = template.select(tests, FAN_OUT_MAX);
             served.extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
+            // DynamoDB refuses an empty key value, and no item has one.
             let is_key = |range: &KeyRange| !matches!(range, KeyRange::Exact(key) if key.is_empty());
             let condition = |range| -> Rc<[KeyCondition<'m>]> {
                 match folded_test(range) {
@@ -269,6 +271,7 @@ impl<'m> Keyspace<'m> {
                 NaturalTest::Nothing => break,
                 NaturalTest::Never => return SmallVec::new(),
             };
+            // DynamoDB accepts a range only on the last tested attribute of a native sort key.
             let last = !matches!(test, SortTest::Equal(_));
             served.push((&key.name, exact));
             conditions.push(KeyCondition { attribute: &key.name, test });
