@@ -1,7 +1,7 @@
-//! The caller of an HTTP request: the claims that the API's authorizer has checked, by their paths.
+//! The caller of an HTTP request: claims checked by the API's authorizer, by their paths.
 //!
 //! `jwt.org` is the claim `org` of a JWT authorizer, `iam.userArn` an IAM caller's ARN, `lambda.tenant.id` a value of a
-//! Lambda authorizer's context. Headers are never used: a caller can write any of them.
+//! Lambda authorizer's context. Headers are never used, because a caller can forge them.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ const CONTEXT_DEPTH_MAX: usize = 4;
 pub struct Claims(BTreeMap<String, String>);
 
 impl Claims {
-    /// The claims in `requestContext.authorizer` of an HTTP API or a function URL. An empty claim counts as absent, and so
-    /// does a path that two values claim.
+    /// The claims in `requestContext.authorizer` of an HTTP API or a function URL. An empty claim counts as absent, and
+    /// so does a path with two values.
     pub fn of_authorizer(authorizer: &Value) -> Claims {
         let mut found = BTreeMap::new();
         for (prefix, place) in [("jwt", "/jwt/claims"), ("iam", "/iam"), ("lambda", "/lambda")] {
@@ -32,12 +32,12 @@ impl Claims {
         self.0.is_empty()
     }
 
-    /// All of them, by path.
+    /// All claims by path.
     pub fn into_map(self) -> BTreeMap<String, String> {
         self.0
     }
 
-    /// Who the caller is, as its authorizer says: the subject of a token, an IAM ARN, or a Lambda authorizer's principal.
+    /// The authenticated caller: the subject of a token, an IAM ARN, or a Lambda authorizer's principal.
     pub fn principal(&self) -> Option<&str> {
         principal(&self.0)
     }

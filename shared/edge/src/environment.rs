@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Endpoint, EndpointError, Roots, RootsError};
 
-/// The manifest's path; `keyfold.toml` beside the binary if unset.
+/// The manifest's path; `keyfold.toml` next to the binary if unset.
 const MANIFEST: &str = "KEYFOLD_MANIFEST";
 /// Where DynamoDB is; `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or else AWS if unset.
 const ENDPOINT: &str = "KEYFOLD_ENDPOINT";
@@ -22,7 +22,7 @@ pub enum Auth {
     /// Those of callers with claims.
     #[default]
     Claims,
-    /// Everybody's, where the table has no scope.
+    /// All callers may read all items, if the table has no scope.
     Open,
 }
 
@@ -39,7 +39,7 @@ pub enum SettingsError {
     /// A variable with a value that it cannot have. The value is not shown: it could be a secret.
     #[error("`{name}` is not {wanted}")]
     Invalid { name: &'static str, wanted: String },
-    /// An endpoint that is none.
+    /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
     /// Certificates that cannot be used.
@@ -62,7 +62,7 @@ impl<'v> Environment<'v> {
         (self.0)(name).filter(|value| !value.is_empty())
     }
 
-    /// The value that a variable stands for; without the variable, the first one.
+    /// The value named by a variable; the first one if it is unset.
     pub fn one_of<T: Copy, const N: usize>(
         &self,
         name: &'static str,

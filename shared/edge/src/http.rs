@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{Claims, Problem};
 
-/// What the functions read of such an event. Headers are not among it: a caller can write any of them.
+/// The fields of the event that functions use. No headers, because a caller can forge them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpEvent {
@@ -76,7 +76,7 @@ impl HttpEvent {
         Claims::of_authorizer(&self.request_context.authorizer)
     }
 
-    /// The body, if it has at most so many bytes.
+    /// The body, if it has at most `bytes_max` bytes.
     pub fn body(&self, bytes_max: usize) -> Result<Vec<u8>, Problem> {
         let body = self.body.as_deref().unwrap_or_default();
         // Base64 has four characters for three bytes.

@@ -29,11 +29,11 @@ pub struct Invocation<'i> {
 pub struct FunctionError {
     /// A name that others can match: a state machine, an alarm.
     pub error_type: String,
-    /// What happened, and what can be done about it. It never shows what an item holds.
+    /// The error, with a suggestion. It never shows an item's contents.
     pub message: String,
 }
 
-/// An invocation's answer, and what the log and the metrics show of it.
+/// An invocation's answer, with the record for the log and the metrics.
 #[derive(Debug)]
 pub struct Handled<R> {
     /// For the caller.
@@ -42,7 +42,7 @@ pub struct Handled<R> {
     pub record: R,
 }
 
-/// What the log and the metrics show of an invocation.
+/// The record of an invocation for the log and the metrics.
 pub trait Record {
     /// Writes the log line and the metrics.
     fn write(&self);
@@ -98,7 +98,7 @@ pub fn deadline(milliseconds: u64) -> Option<SystemTime> {
 /// ```
 pub fn error_type(code: &str) -> String {
     if code == "stream-view-type" {
-        // One name for one error: the state machine knows it as this.
+        // The state machine matches this name.
         return "Keyfold.WrongStreamView".to_owned();
     }
     let mut name = String::from("Keyfold.");

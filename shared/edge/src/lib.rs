@@ -1,8 +1,7 @@
-//! What every function does the same way: read its settings, load the manifest, take invocations, read an HTTP request, know
-//! the caller's claims, write its log and its metrics, and say what went wrong.
+//! The common parts of all functions: settings, the manifest, invocations, HTTP requests, the caller's claims, log,
+//! metrics and error documents.
 //!
-//! Functions never import each other; what they share is here, once. What the functions of a retrofit share is in
-//! [`retrofit`].
+//! Functions never import each other; they share this crate. The functions of a retrofit also share [`retrofit`].
 
 mod claims;
 mod environment;

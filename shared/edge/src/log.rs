@@ -1,7 +1,7 @@
 //! The log: one JSON line for each event, on standard output.
 //!
-//! Only Keyfold's own events and warnings of others are written. At lower levels the SDK and the Lambda runtime print whole
-//! requests, and with them what items hold.
+//! Only Keyfold's own events and warnings of other crates are written. At lower levels the SDK and the Lambda runtime
+//! log whole requests, including the contents of items.
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -25,8 +25,8 @@ pub(crate) fn start() {
     let _ = tracing_subscriber::registry().with(targets).with(lines).try_init();
 }
 
-/// Writes the log line of an invocation: an error if it failed. `tracing` fixes an event's level where the event is written, so
-/// there are two events of the same fields.
+/// Writes the log line of an invocation, as an error if it failed. `tracing` fixes an event's level at compile time, so
+/// there are two events with the same fields.
 #[macro_export]
 macro_rules! log_line {
     ($failed:expr, $($fields:tt)*) => {

@@ -9,7 +9,7 @@ use keyfold_dynamo::model_version;
 
 use crate::Environment;
 
-/// What tables are called in this deployment, `ID=NAME,...`; others are called as the manifest says.
+/// The table names of this deployment, `ID=NAME,...`; other tables have the manifest's names.
 const TABLES: &str = "KEYFOLD_TABLES";
 /// The SHA-256 of the manifest that the deployment was made from, in hexadecimal; any manifest will do if unset.
 const DIGEST: &str = "KEYFOLD_MANIFEST_DIGEST";
@@ -40,7 +40,7 @@ pub enum ManifestError {
     /// The manifest has mistakes.
     #[error("the manifest has mistakes\n{report}")]
     Mistakes {
-        /// Every one of them, with its place.
+        /// All mistakes, with their positions.
         report: String,
     },
     /// The names that the deployment gives to tables cannot be used.

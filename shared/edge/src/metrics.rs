@@ -1,8 +1,7 @@
-//! CloudWatch's embedded metric format: one JSON line on standard output, from which CloudWatch makes metrics without a
-//! call.
+//! CloudWatch's embedded metric format: one JSON line on standard output, from which CloudWatch derives metrics without
+//! an API call.
 //!
-//! It is written by hand: a few metrics with fixed dimensions need no recorder, no registry and no flush at the end of an
-//! invocation, which is what the crates for it bring.
+//! It is written by hand, because a few metrics with fixed dimensions need no recorder, no registry and no flush.
 //! <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
 
 use std::io::Write;
@@ -20,7 +19,7 @@ const STACK: &str = "KEYFOLD_STACK";
 pub struct Metrics<'a> {
     /// Their namespace.
     pub namespace: &'a str,
-    /// Dimensions: names and values. Values must come from a small known set.
+    /// Dimensions: names and values. Values must come from a small fixed set.
     pub dimensions: &'a [(&'a str, &'a str)],
     /// Names, units and values.
     pub metrics: &'a [(&'a str, &'a str, f64)],
@@ -37,7 +36,7 @@ impl Metrics<'_> {
     /// Writes the line.
     pub fn write(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        // If standard output is gone, nobody is left to tell.
+        // If standard output is closed, the error cannot be reported.
         let now = u64::try_from(now).unwrap_or(u64::MAX);
         let stack = Environment::of_process().get(STACK);
         let _ = writeln!(std::io::stdout().lock(), "{}", self.line(now, stack.as_deref()));

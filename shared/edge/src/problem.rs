@@ -1,4 +1,4 @@
-//! What went wrong, as an RFC 9457 problem document with a stable code. It never shows what an item holds.
+//! An error as an RFC 9457 problem document with a stable code. It never shows an item's contents.
 //!
 //! Every code is listed in `docs/errors.md`.
 
@@ -20,13 +20,13 @@ pub struct Problem {
     pub status: u16,
     /// The code that stays the same.
     pub code: &'static str,
-    /// What happened this time.
+    /// The details of this occurrence.
     pub detail: String,
-    /// What the reader can do about it.
+    /// A suggestion.
     pub hint: Option<String>,
     /// Can the same request succeed a little later?
     pub again: bool,
-    /// How long the caller should wait with that, where it is known.
+    /// How long the caller should wait before a retry, if known.
     pub retry_after_seconds: Option<NonZeroU32>,
     /// Members of the document that only this code has.
     pub members: Map<String, Value>,
@@ -63,12 +63,12 @@ impl Problem {
         self
     }
 
-    /// A request or an event that is not what it should be.
+    /// A malformed request or event.
     pub fn malformed(detail: impl Into<String>) -> Problem {
         Problem::new(400, "malformed-request", detail)
     }
 
-    /// A body or a query string with more than so many bytes.
+    /// A body or query string over the limit.
     pub fn body_too_large(bytes_max: usize) -> Problem {
         Problem::new(413, "body-too-large", format!("the request is larger than {bytes_max} bytes"))
     }

@@ -1,9 +1,8 @@
-//! What the functions of a retrofit share: their settings, how a retrofit is opened, how a slice begins and is answered,
-//! and how it fails.
+//! The common parts of a retrofit's functions: settings, opening the retrofit, the start and the answer of a slice,
+//! failures.
 //!
-//! A function starts [`Retrofits`] once. For each event it opens the retrofit, which checks the control table and both
-//! tables; nothing is written if anything is not as it should be. Errors are [`Failure`]s, with names that a state machine
-//! can match.
+//! A function creates [`Retrofits`] once. For each event it opens the retrofit, which checks the control table and both
+//! tables; nothing is written if a check fails. Errors are [`Failure`]s, with names that a state machine can match.
 
 mod failure;
 mod open;

@@ -38,7 +38,7 @@ impl From<QuestionError> for Problem {
 
 impl From<PlanError> for Problem {
     fn from(error: PlanError) -> Problem {
-        // What is pending answers once the retrofit is cut over: nothing failed, and nobody has to be told.
+        // A pending index works after the cut-over. Nothing failed, so no alarm is needed.
         let status = if matches!(error.problem, PlanProblem::Pending(..)) { 409 } else { 422 };
         let mut problem = Problem::new(status, error.code(), error.to_string()).hint(error.hint());
         problem.members.insert("rejected".to_owned(), json!(explain::rejected(&error.rejected)));
@@ -48,7 +48,7 @@ impl From<PlanError> for Problem {
 }
 
 impl From<BadToken> for Problem {
-    /// One problem for every reason: which check failed would help only those who forge tokens.
+    /// One problem for every reason: the failed check would only help those who forge tokens.
     fn from(_: BadToken) -> Problem {
         Problem::new(400, "bad-page-token", "the page token is not valid for this request")
             .hint("repeat the request without `page`, and use the tokens of that answer")
@@ -71,7 +71,7 @@ impl From<QueryError> for Problem {
             QueryError::Answer(AnswerError::BadPosition) => return BadToken.into(),
             QueryError::Dynamo(error) => {
                 let problem = Problem::from(error);
-                // A read that took too long, or did not reach DynamoDB, would only do so again.
+                // A read that timed out or did not reach DynamoDB would fail again.
                 let again = problem.again && matches!(problem.status, 429 | 503);
                 return Problem { again, ..problem };
             }
@@ -102,7 +102,7 @@ impl From<RetrofitError> for Problem {
 }
 
 impl From<DynamoError> for Problem {
-    /// A failed call: the status tells whose fault it is, and whether it may pass.
+    /// A failed call: the status shows whether the caller or the service is responsible, and whether a retry can help.
     fn from(error: DynamoError) -> Problem {
         Problem::from(&error)
     }

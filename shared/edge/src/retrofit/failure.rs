@@ -10,12 +10,12 @@ use crate::FunctionError;
 pub struct Failure {
     /// The code that stays the same.
     pub code: &'static str,
-    /// What happened, and what can be done about it. Never holds what an item holds.
+    /// The error, with a suggestion. It never contains an item's contents.
     pub message: String,
 }
 
 impl Failure {
-    /// An event that is none.
+    /// An invalid event.
     pub fn bad_event(detail: impl Into<String>) -> Failure {
         Failure { code: "bad-event", message: detail.into() }
     }
@@ -26,7 +26,7 @@ impl Failure {
         Failure { code, message: format!("{message}{hint}") }
     }
 
-    /// The error's type, as Lambda tells it and as a state machine's `Retry` and `Catch` match it.
+    /// The error's type in Lambda's response, matched by a state machine's `Retry` and `Catch`.
     pub fn kind(&self) -> &'static str {
         match self.code {
             "bad-event" => "Keyfold.BadEvent",

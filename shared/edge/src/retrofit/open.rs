@@ -37,7 +37,7 @@ impl RetrofitSettings {
 
     /// The settings that these variables hold.
     pub fn read(environment: Environment<'_>) -> Result<RetrofitSettings, SettingsError> {
-        // The retrofit has attempts of its own. If the SDK repeated a throttled request by itself, the rate would not go down.
+        // The retrofit retries by itself. Retries by the SDK would hide throttling, and the rate would not go down.
         let dynamo = keyfold_dynamo::Settings { attempts_max: 1, ..environment.dynamo()? };
         Ok(RetrofitSettings {
             manifest: environment.manifest(),
@@ -47,7 +47,7 @@ impl RetrofitSettings {
     }
 }
 
-/// What lives as long as the process. Built once, before the first event.
+/// The state of the process, built once before the first event.
 #[derive(Debug)]
 pub struct Retrofits {
     model: Model,
@@ -59,7 +59,7 @@ pub struct Retrofits {
 /// Why a function does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum RetrofitStartError {
-    /// The environment says something impossible.
+    /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// There is no manifest that could be used.
@@ -85,7 +85,7 @@ impl Retrofits {
         Ok(Mapping::of(&self.model, retrofit)?)
     }
 
-    /// What performs the effects of operations on a retrofit.
+    /// The operator that performs the effects of operations on a retrofit.
     pub async fn operator(&self, mapping: &Mapping, passes: PassOptions) -> Operator {
         Operator::new(&self.dynamo, mapping, &self.control, passes).await
     }
@@ -104,7 +104,7 @@ impl Retrofits {
         limits(&self.dynamo.endpoint)
     }
 
-    /// A sender for a retrofit of which nothing is known yet.
+    /// A sender for a retrofit whose state is not known yet.
     fn unstarted(&self, retrofit: &str) -> Result<RequestSender, Failure> {
         Ok(self.sender(Job::new(self.mapping(retrofit)?, Epoch::FIRST)))
     }
@@ -113,7 +113,7 @@ impl Retrofits {
         RequestSender::new(self.client.clone(), job, &self.control)
     }
 
-    /// What a retrofit will cost. It need not have been started.
+    /// The estimated cost of a retrofit, which need not have started.
     pub async fn estimate(&self, retrofit: &str) -> Result<Value, Failure> {
         let sender = self.unstarted(retrofit)?;
         let estimate = sender.estimate(None, SAMPLE_ITEMS).await?.ok_or_else(Failure::nothing_to_judge_by)?;
@@ -149,7 +149,7 @@ where
     crate::serve(name, async { Retrofits::start(RetrofitSettings::from_env()?).await }, handle).await
 }
 
-/// The retrofit's row. Without a control table, nothing was ever started.
+/// The retrofit's row. Without a control table, no retrofit was started.
 async fn head(sender: &RequestSender) -> Result<RetrofitState, RetrofitError> {
     let control = &sender.table(TableRole::Control).name;
     match sender.head().await {

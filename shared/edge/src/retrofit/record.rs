@@ -1,4 +1,4 @@
-//! What the log and the metrics show of one slice: names and numbers, never a value.
+//! The record of one slice for the log and the metrics: names and numbers, never a value.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use super::Failure;
 use crate::metrics::{Metrics, milliseconds};
 use crate::{Handled, Record, log_line};
 
-/// The retrofit's name where the manifest has no such one: a dimension's values come from a small known set.
+/// The retrofit's name if the manifest lacks it: the values of a dimension must come from a small fixed set.
 const UNKNOWN: &str = "unknown";
 
 /// One invocation and its outcome.
@@ -21,19 +21,19 @@ pub struct SliceRecord {
     pub namespace: &'static str,
     /// The invocation's id.
     pub request_id: String,
-    /// The retrofit, if the manifest has it.
+    /// The retrofit, if it is in the manifest.
     pub retrofit: Option<String>,
     /// Which scan.
     pub pass: &'static str,
     /// The segment, as `0/8`.
     pub segment: String,
-    /// The code of what failed or held it up, or `ok`.
+    /// The code of the failure or the delay, or `ok`.
     pub code: &'static str,
     /// Did the invocation fail?
     pub failed: bool,
     /// Is the segment dealt with?
     pub done: bool,
-    /// What became of this invocation's items, by name.
+    /// The number of this invocation's items by outcome.
     pub counts: BTreeMap<String, u64>,
     /// Read units.
     pub read_units: f64,
@@ -52,12 +52,12 @@ pub struct SliceRecord {
 }
 
 impl SliceRecord {
-    /// The record of an invocation that has just begun.
+    /// The record of a new invocation.
     pub fn begun(namespace: &'static str, request_id: &str) -> SliceRecord {
         SliceRecord { namespace, request_id: request_id.to_owned(), code: "ok", ..SliceRecord::default() }
     }
 
-    /// Notes what a slice came to that went from one checkpoint to another.
+    /// Records the progress of a slice between two checkpoints.
     pub fn slice(&mut self, sender: &RequestSender, from: &Checkpoint, to: &Checkpoint) {
         let spent = sender.spent();
         self.done = to.is_done();

@@ -1,4 +1,4 @@
-//! How a slice begins, by its event, and how it is answered.
+//! The start of a slice from its event, and its answer.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::Failure;
 
-/// How long before Lambda ends the invocation no page is begun any more.
+/// How long before Lambda's timeout no more pages start.
 pub const PAGE_MARGIN: Duration = Duration::from_secs(4);
-/// How long before that an answer goes out, whatever is under way.
+/// How long before Lambda's timeout the answer is sent, even with calls in flight.
 pub const ANSWER_MARGIN: Duration = Duration::from_secs(1);
 /// The longest name of a worker.
 pub const WORKER_BYTES_MAX: usize = 256;
 
-/// What the events of all slices have in common.
+/// The common fields of all slice events.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SliceEvent {
@@ -32,13 +32,13 @@ pub struct SliceEvent {
     /// The capacity units in a second: it begins with as many and never exceeds them.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// The most pages of this invocation.
+    /// Maximum pages of this invocation.
     #[serde(default)]
     pub pages_max: Option<u32>,
-    /// How far behind the replicator may be, in seconds: a comparison looks at differences for twice as long.
+    /// The replicator's lag, in seconds: a comparison rechecks differences for twice as long.
     #[serde(default = "lag_default")]
     pub lag_seconds: u64,
-    /// Who works: the same worker takes up its own segment at once, another waits until the lease is over.
+    /// The worker: it resumes its own segment at once, while others wait until the lease expires.
     #[serde(default)]
     pub worker: Option<String>,
 }
@@ -90,7 +90,7 @@ impl SliceEvent {
     }
 }
 
-/// The answer to a slice. `held_up` is the code of what ended it early.
+/// The answer to a slice. `held_up`: the code of the reason it ended early.
 pub fn answer(
     sender: &RequestSender,
     checkpoint: &Checkpoint,
