@@ -1,4 +1,4 @@
-//! CloudFormation, SAM, a `serverless.yml`, what CDK writes: the tables among a template's resources.
+//! CloudFormation, SAM, `serverless.yml` and CDK output: the tables among a template's resources.
 
 use keyfold_template::cloudformation::{Kind, Node, Resource, Template, intrinsic, read};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::describe;
 use crate::draft::{Draft, Rank, TableDraft};
 use crate::error::{Problem, ReadError};
 
-/// The most tables that are read, and the most that one `Fn::ForEach` makes.
+/// Maximum tables in a template, and in one `Fn::ForEach`.
 const TABLES_MAX: usize = 500;
 
 /// A template, by its text.
@@ -69,7 +69,7 @@ fn table(template: &Template, resource: &Resource<'_>, source: &str) -> Result<T
     Ok(draft)
 }
 
-/// SAM's short form: one key, `id` unless it says otherwise.
+/// SAM's short form: one key, `id` by default.
 fn simple(at: &At<'_>) -> Result<TableDraft, ReadError> {
     let mut draft = TableDraft { source: at.source.to_owned(), ..TableDraft::default() };
     let key = at.get("PrimaryKey");
@@ -85,7 +85,7 @@ fn simple(at: &At<'_>) -> Result<TableDraft, ReadError> {
     Ok(draft)
 }
 
-/// A node as JSON. A plain `true` or `false` is a flag; all else stays text, as CloudFormation has it.
+/// A node as JSON. A plain `true` or `false` is a boolean; all other scalars stay text, as in CloudFormation.
 fn json(node: &Node) -> Value {
     match &node.kind {
         Kind::Text { text, plain: true } if text == "true" || text == "false" => Value::Bool(text == "true"),

@@ -1,4 +1,4 @@
-//! A value of a source, and where it stands in it: every error names its place.
+//! A value in a source with its position, which every error names.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! A table as DynamoDB's API has it: an answer of DescribeTable, an input of CreateTable, the properties of a CloudFormation
-//! resource. The three have the same fields.
+//! A table in the form of DynamoDB's API: the output of DescribeTable, the input of CreateTable, or the properties of a
+//! CloudFormation resource. All three have the same fields.
 
 use keyfold_core::model::{AttributeKind, Projection, ScalarType};
 use serde_json::Value;
@@ -8,9 +8,9 @@ use crate::cursor::At;
 use crate::draft::{Draft, IndexDraft, Rank, TableDraft, Ttl, kind_of_letter};
 use crate::error::{Problem, ReadError};
 
-/// The most attributes of one key that are read; DynamoDB has 4 and 4.
+/// Maximum attributes of one key; DynamoDB's limit is 4 and 4.
 pub(crate) const KEY_PARTS_MAX: usize = 8;
-/// The most indexes of a table that are read.
+/// Maximum indexes of a table.
 pub(crate) const INDEXES_MAX: usize = 100;
 
 /// Fields that a manifest has, and those that only tell of the table.
@@ -41,7 +41,7 @@ const KNOWN: &[&str] = &[
     "PrimaryKey",
 ];
 
-/// What to call other fields. One that is not here is listed by its name: nothing is lost silently.
+/// Descriptions of unsupported fields. Others are listed by name, so that none is lost silently.
 const WORDS: &[(&str, &str)] = &[
     ("Replicas", "replicas in other regions"),
     ("GlobalTableVersion", "a global table"),
@@ -67,7 +67,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Tags", "tags"),
 ];
 
-/// What an object has and a manifest has not, in words.
+/// Descriptions of the fields that a manifest cannot express.
 pub(crate) fn unmodelled(at: &At<'_>, known: &[&str], words: &[(&str, &str)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (name, member) in at.members() {
@@ -83,7 +83,7 @@ pub(crate) fn unmodelled(at: &At<'_>, known: &[&str], words: &[(&str, &str)]) ->
     found
 }
 
-/// Nothing, off, or what every table has.
+/// Is the value empty, off, or the default of every table?
 fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -101,7 +101,7 @@ fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// An answer of DescribeTable, or what goes into CreateTable.
+/// The output of DescribeTable, or the input of CreateTable.
 pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
     let table = root.get("Table").or_else(|| root.get("TableDescription")).unwrap_or_else(|| root.clone());
     let mut draft = structure(&table)?;
@@ -124,7 +124,7 @@ pub(crate) fn read_ttl(root: &At<'_>) -> Draft {
     Draft { tables: vec![table], notes: Vec::new() }
 }
 
-/// Keys, indexes, streams and what is not modelled.
+/// Keys, indexes, streams and unsupported fields.
 pub(crate) fn structure(table: &At<'_>) -> Result<TableDraft, ReadError> {
     let mut draft = TableDraft { source: table.source.to_owned(), ..TableDraft::default() };
     let mut definitions = table.list("AttributeDefinitions");

@@ -1,23 +1,24 @@
-//! The one form that every reader fills: what is known of each table, from which source, on what evidence.
+//! The common result of all readers: the known properties of each table, with sources and evidence.
 //!
-//! A reader fills what its format says and leaves the rest open. `overlay` lays the drafts of several
-//! sources over each other, `infer` adds what the items show, `write` makes a manifest of it.
+//! A reader fills in the fields of its format. `overlay` merges the drafts of several sources, `infer` adds findings
+//! from items, `write` produces a manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::model::{AttributeKind, Projection, ScalarType};
 use keyfold_core::value::Item;
 
-/// What the sources say.
+/// The contents of the sources.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
     /// The tables.
     pub tables: Vec<TableDraft>,
-    /// What belongs to no table: what was left out, and why.
+    /// Notes without a table: omitted parts, with reasons.
     pub notes: Vec<String>,
 }
 
-/// How well a source knows a table's structure: the higher wins where two differ, and the difference is reported.
+/// How reliably a source describes a table's structure. If two sources differ, the higher rank wins and the difference
+/// is reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Items, or a description of time to live: no structure.
@@ -29,7 +30,7 @@ pub enum Rank {
     Model,
     /// Infrastructure as code.
     Code,
-    /// What DynamoDB answers.
+    /// Returned by DynamoDB.
     Live,
 }
 
@@ -38,11 +39,11 @@ pub enum Rank {
 pub struct TableDraft {
     /// Its name in DynamoDB.
     pub name: Option<String>,
-    /// A name to call it by where the source does not know its name in DynamoDB.
+    /// A name for the table if the source lacks its name in DynamoDB.
     pub logical_id: Option<String>,
     /// The file or table that this comes from.
     pub source: String,
-    /// How well the source knows the structure.
+    /// The reliability of the structure.
     pub rank: Rank,
     /// The attribute of the partition key.
     pub partition: Option<String>,
@@ -54,28 +55,28 @@ pub struct TableDraft {
     pub indexes: Vec<IndexDraft>,
     /// Attributes that are no folded keys.
     pub attributes: BTreeMap<String, AttributeDraft>,
-    /// The attribute that says which entity an item is.
+    /// The attribute that names an item's entity.
     pub entity_attribute: Option<String>,
     /// The entities.
     pub entities: Vec<EntityDraft>,
-    /// What is known of time to live.
+    /// The time to live.
     pub ttl: Ttl,
-    /// How many items the table has, and their bytes, as DescribeTable says.
+    /// The number of items and their bytes, from DescribeTable.
     pub size: Option<(u64, u64)>,
     /// Questions that the source states.
     pub questions: Vec<QuestionDraft>,
     /// Sampled items.
     pub items: Vec<SampledItem>,
-    /// What to tell the reader.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// What the table has and a manifest does not model.
+    /// Parts of the table that a manifest cannot express.
     pub unmodelled: Vec<String>,
 }
 
-/// What is known of a table's time to live.
+/// The time to live of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Ttl {
-    /// The source does not say.
+    /// Not in the source.
     #[default]
     Unknown,
     /// It is off.
@@ -89,7 +90,7 @@ pub enum Ttl {
 pub struct SampledItem {
     /// As it is stored.
     pub item: Item,
-    /// The entity that the source says it is.
+    /// The entity given by the source.
     pub entity: Option<String>,
 }
 
@@ -98,15 +99,15 @@ pub struct SampledItem {
 pub struct IndexDraft {
     /// Its name.
     pub name: String,
-    /// Local? `None` if the source does not say.
+    /// Local? `None` if unknown.
     pub local: Option<bool>,
     /// The attributes of its partition key.
     pub partition: Vec<String>,
     /// The attributes of its sort key.
     pub sort: Vec<String>,
-    /// What it holds; `None` if the source does not say.
+    /// The projection; `None` if unknown.
     pub projection: Option<Projection>,
-    /// What to tell the reader.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -129,15 +130,15 @@ pub(crate) fn kind_of_letter(letter: &str) -> Option<AttributeKind> {
 /// An attribute.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AttributeDraft {
-    /// Its type. `None`: nothing is known, or two sources disagree, and it stays undeclared.
+    /// Its type. `None`: unknown, or two sources disagree; it stays undeclared.
     pub kind: Option<AttributeKind>,
     /// Did two sources, entities or items disagree about the type?
     pub mixed: bool,
-    /// Does every item of the table have it?
+    /// Do all items of the table have it?
     pub required: bool,
     /// The only values it takes, where the source lists them.
     pub values: Vec<String>,
-    /// Does it stand in the key alone?
+    /// Is it stored only in the key?
     pub key_only: bool,
     /// Why this is believed: one line each.
     pub evidence: Vec<String>,
@@ -155,7 +156,7 @@ impl AttributeDraft {
 pub struct EntityDraft {
     /// Its name.
     pub name: String,
-    /// How an item shows that it is one. Empty if the source does not say.
+    /// The conditions that identify its items. Empty if unknown.
     pub when: Vec<(String, WhenDraft)>,
     /// The templates of key attributes, in Keyfold's notation.
     pub templates: BTreeMap<String, String>,
@@ -189,7 +190,7 @@ pub enum WhenDraft {
 pub struct QuestionDraft {
     /// Its name.
     pub name: String,
-    /// What it asks, in words.
+    /// A description of the question.
     pub description: String,
     /// The entities it asks for; all, if none is named.
     pub entities: Vec<String>,
@@ -197,7 +198,7 @@ pub struct QuestionDraft {
     pub conditions: Vec<String>,
     /// The order.
     pub order: Vec<String>,
-    /// The most items wanted.
+    /// The item limit.
     pub limit: Option<u32>,
     /// Strongly consistent?
     pub consistent: bool,
@@ -208,7 +209,7 @@ pub struct QuestionDraft {
 }
 
 impl TableDraft {
-    /// What to call the table in a text for people.
+    /// A title for the table in texts.
     pub fn title(&self) -> &str {
         self.name.as_deref().or(self.logical_id.as_deref()).unwrap_or("table")
     }
@@ -230,7 +231,7 @@ impl TableDraft {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// Notes an attribute. A type that contradicts a known one makes it unknown.
+    /// Records an attribute. Two conflicting types make it unknown.
     pub fn declare(&mut self, name: &str, kind: Option<AttributeKind>) -> &mut AttributeDraft {
         let attribute = self.attributes.entry(name.to_owned()).or_default();
         if attribute.kind.is_none() && !attribute.mixed {
@@ -238,7 +239,7 @@ impl TableDraft {
         } else if kind.is_some() && attribute.kind != kind {
             let is_text = |kind: Option<AttributeKind>| kind.is_some_and(|kind| kind.type_letter() == "S");
             if is_text(attribute.kind) && is_text(kind) {
-                // One says what the text means, the other only that it is one.
+                // One type gives the meaning of the text, the other only that it is text.
                 if attribute.kind == Some(AttributeKind::String) {
                     attribute.kind = kind;
                 }

@@ -1,4 +1,4 @@
-//! ElectroDB: `JSON.stringify(entity.schema)`, one entity, a list, or an object of them. The keys follow from it exactly.
+//! ElectroDB: `JSON.stringify(entity.schema)` of one entity, a list, or an object of them. The keys follow exactly.
 
 use keyfold_core::model::AttributeKind;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::error::{Problem, ReadError};
 use crate::mcp::ENTITIES_MAX;
 use crate::template;
 
-/// The attribute in which an item says its entity.
+/// The attribute that names an item's entity.
 const ENTITY: &str = "__edb_e__";
 /// And its version.
 const VERSION: &str = "__edb_v__";
@@ -58,7 +58,7 @@ struct Field {
     required: bool,
     /// The width of a number's padding.
     width: Option<u64>,
-    /// Padding that no template can say.
+    /// Padding that no template can express.
     odd_padding: bool,
 }
 
@@ -147,7 +147,7 @@ fn field(name: &str, at: &At<'_>) -> Result<Field, ReadError> {
     })
 }
 
-/// What keys of one entity have in common.
+/// The common parts of an entity's keys.
 struct Key<'a> {
     service: &'a str,
     entity: &'a str,
@@ -302,7 +302,7 @@ fn cast(half: &At<'_>, names: &[String], key: &Key<'_>) -> Option<String> {
     (half.some_text("cast") == Some("number")).then(|| key.part(only, "none"))
 }
 
-/// The key as the entity's own template says it.
+/// The key by the entity's own template.
 fn own_template(half: &At<'_>, casing: &str, key: &Key<'_>) -> Option<String> {
     let written = half.some_text("template")?;
     Some(template::dollars(written, |text| cased(text, casing), |part| key.part(part, casing)))

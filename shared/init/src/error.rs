@@ -1,4 +1,4 @@
-//! Why a source cannot be read: which one, where in it, and what to do.
+//! Why a source cannot be read: the source, the position, and a suggestion.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ pub struct ReadError {
     pub source_name: String,
     /// Where in it: a path, or a line. Empty for the whole.
     pub place: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// The most characters of a word of the source that a message repeats.
+/// Maximum characters of the source's text in a message.
 const WORD_CHARS_MAX: usize = 80;
 
 struct Prefix<'a>(&'a str, &'a str);
@@ -44,11 +44,11 @@ impl fmt::Display for OneLine<'_> {
     }
 }
 
-/// What is wrong with a source.
+/// A problem of a source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum Problem {
-    /// There is nothing in it.
+    /// An empty source.
     #[error("there is nothing in it")]
     Empty,
     /// It is too large.
@@ -60,13 +60,13 @@ pub enum Problem {
     /// Neither JSON nor YAML nor HCL.
     #[error("it cannot be parsed: {}", OneLine(.0))]
     Syntax(String),
-    /// It is none of the formats.
+    /// An unknown format.
     #[error("it is none of the formats that are read (docs/init.md lists them)")]
     UnknownFormat,
-    /// It is for something else.
+    /// A source for another service.
     #[error("it is {}, not a model of DynamoDB tables", OneLine(.0))]
     OtherService(String),
-    /// Its version is not known.
+    /// An unknown version.
     #[error("its version is `{}`; versions {known} are read", OneLine(.found))]
     Version { found: String, known: &'static str },
     /// No table in it.
@@ -84,13 +84,13 @@ pub enum Problem {
     /// A name that no word of the format.
     #[error("`{}` is not known here", OneLine(.0))]
     UnknownWord(String),
-    /// More of something than is read.
+    /// More of something than the limit.
     #[error("there are more than {max} {what}")]
     TooMany { max: usize, what: &'static str },
-    /// The table of the items is not known.
+    /// Items of an unknown table.
     #[error("which table do these items belong to? Give its description too: `aws dynamodb describe-table`")]
     ItemsOfNoTable,
-    /// A table's key is not known.
+    /// A table with an unknown key.
     #[error("the table's key is not known: give its description too, or --table")]
     NoKey,
 }

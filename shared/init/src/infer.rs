@@ -1,8 +1,8 @@
-//! What sampled items show: entities, the templates of their keys, types, what every item has, what is sparse.
+//! Findings from sampled items: entities, key templates, types, attributes of every item, sparse attributes.
 //!
-//! [`groups`] tells the entities apart, [`columns`] finds the template of one key of one group, [`attributes`] the types. Each
-//! finding carries its evidence: in how many of how many items. Nothing is taken for sure that one item contradicts; the
-//! proof folds every item again.
+//! [`groups`] separates the entities, [`columns`] finds the template of one key of one group, [`attributes`] the types.
+//! Each finding has its evidence: the number of items. A finding that one item contradicts is dropped; the proof folds
+//! every item again.
 
 mod attributes;
 mod columns;
@@ -15,7 +15,7 @@ mod split;
 use crate::draft::{Draft, TableDraft};
 use crate::tell;
 
-/// Adds to each table what its items show, and what tells its entities apart.
+/// Adds the findings from its items to each table, and the conditions that identify its entities.
 pub(crate) fn infer(draft: &mut Draft, examples: bool) {
     for table in &mut draft.tables {
         of_table(table, examples);
@@ -30,7 +30,7 @@ fn of_table(table: &mut TableDraft, examples: bool) {
     attributes::types(table);
     groups::find(table);
     keys::find(table);
-    // Before an entity is split: its halves share what tells it from the others.
+    // Before entities are split: both halves share the condition that identifies them.
     tell::apart(table);
     split::by_condition(table);
     attributes::promises(table, examples);

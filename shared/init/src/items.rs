@@ -8,7 +8,7 @@ use crate::cursor::At;
 use crate::draft::{Draft, SampledItem, TableDraft};
 use crate::error::{Problem, ReadError};
 
-/// The most items of one source that are looked at.
+/// Maximum items of one source.
 pub const ITEMS_MAX: usize = 20_000;
 /// Is it an item in DynamoDB's notation?
 pub(crate) fn is_typed(value: &Value) -> bool {
@@ -41,7 +41,7 @@ pub(crate) fn read_list<'a>(
     Ok(of(items, source))
 }
 
-/// JSON lines. The text is known to hold at least one line.
+/// JSON lines. The text has at least one line.
 pub(crate) fn read_lines(text: &str, source: &str) -> Result<Draft, ReadError> {
     let mut items = Vec::new();
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -65,7 +65,7 @@ fn of(items: Vec<SampledItem>, source: &str) -> Draft {
     Draft { tables: vec![table], notes: Vec::new() }
 }
 
-/// What the JSON parser says, without the text that it says it of.
+/// The JSON parser's message without the text.
 pub(crate) fn syntax(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         serde_json::error::Category::Eof => "the JSON ends too early",

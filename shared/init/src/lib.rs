@@ -1,11 +1,11 @@
-//! `keyfold init`: a manifest from what you already have.
+//! `keyfold init`: a manifest from existing sources.
 //!
-//! Sources go in as texts, sampled items as items; a manifest with comments and a [`Report`] come out. Nothing here reads a
+//! The input is texts and sampled items; the output is a manifest with comments and a [`Report`]. Nothing here reads a
 //! file or calls DynamoDB.
 //!
-//! The way of a source: `source` finds its format by its content, one module for each format fills a [`draft::Draft`],
-//! `overlay` lays several over each other, `infer` adds what items show, `tell` finds what distinguishes entities, `questions` asks what
-//! the keys answer, `write` makes the text, and `prove` folds every item again.
+//! The path of a source: `source` detects its format, one module for each format fills a [`draft::Draft`], `overlay`
+//! merges several, `infer` adds findings from items, `tell` finds the conditions of entities, `questions` adds a
+//! question for each key, `write` produces the text, and `prove` folds every item again.
 //!
 //! Start with [`init`].
 
@@ -41,22 +41,22 @@ use keyfold_core::query::advise::advise;
 use draft::Draft;
 use write::Refused;
 
-/// How often the text is written anew without what its check refused.
+/// Maximum attempts to write the text without the parts that its check refused.
 const ROUNDS_MAX: usize = 60;
 
-/// What is wanted.
+/// The options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// May comments hold values of items?
     pub examples: bool,
 }
 
-/// What came of it.
+/// The report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The manifest.
     pub manifest: String,
-    /// What the sources do not say, contradict, or have and a manifest does not.
+    /// Unknown, conflicting and unsupported parts of the sources.
     pub notes: Vec<String>,
     /// Sections that are written as comments, and why.
     pub refused: Vec<(String, String)>,
@@ -91,7 +91,7 @@ pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, Re
             (text, model) = checked(&draft, &names, &mut refused);
         }
     }
-    // What nothing serves even so is a comment.
+    // A question that still has no index becomes a comment.
     if let Some(parsed) = &model {
         let ids = write::table_ids(&draft);
         let mut again = false;
@@ -131,7 +131,7 @@ pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, Re
     })
 }
 
-/// The text, without what its own check refuses.
+/// The text, without the parts that its own check refuses.
 fn checked(
     draft: &Draft,
     names: &[String],

@@ -13,9 +13,9 @@ use crate::error::{Problem, ReadError};
 use crate::items::{ITEMS_MAX, read_item};
 use crate::template::{attributes, bare, moment};
 
-/// The most tables of one source that are read.
+/// Maximum tables of one source.
 pub(crate) const TABLES_MAX: usize = 500;
-/// The most entities of one table that are read.
+/// Maximum entities of one table.
 pub(crate) const ENTITIES_MAX: usize = 200;
 
 /// `schema.json` or `dynamodb_data_model.json`: both have a list of tables.
@@ -123,7 +123,7 @@ fn read_entity(name: &str, at: &At<'_>, table: &mut TableDraft) -> Result<(), Re
         let number =
             bare(&template).is_some_and(|field| kinds.get(field) == Some(&Some(AttributeKind::Number)));
         table.scalars.entry(key.clone()).or_insert(if number { ScalarType::N } else { ScalarType::S });
-        // A number key of another name is an attribute of its own, and there whenever its number is.
+        // A numeric key with another name is a separate attribute, present whenever its number is.
         if number
             && bare(&template) != Some(key.as_str())
             && attributes(&template).iter().all(|name| entity.requires.contains(name))
@@ -243,7 +243,7 @@ fn filter(at: &At<'_>) -> Vec<(String, &'static str, usize)> {
                 | "in"
                 | "attribute_exists"
         );
-        // What a question cannot say still takes its parameters.
+        // A question that cannot be expressed still consumes its parameters.
         let field = if known && !alternatives { field.to_owned() } else { String::new() };
         found.push((field, operator(word), parameters));
     }
@@ -271,7 +271,7 @@ pub(crate) fn is_usage(root: &At<'_>) -> bool {
     !entities.is_empty() && entities.iter().all(|(_, at)| at.get("sample_data").is_some())
 }
 
-/// Usage data: two values for each field. They hold no keys, so they are no items; they show the form of dates.
+/// Usage data: two values for each field. Without keys they are not items, but they show the form of dates.
 pub(crate) fn read_usage(root: &At<'_>) -> Result<Draft, ReadError> {
     let mut dated: BTreeMap<String, bool> = BTreeMap::new();
     for (_, entity) in root.map("entities").into_iter().take(ENTITIES_MAX) {

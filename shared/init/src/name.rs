@@ -1,4 +1,4 @@
-//! Names that the manifest takes, made of names that others gave.
+//! Valid manifest names from other names.
 
 /// Upper bound of a made name.
 const NAME_CHARS_MAX: usize = 60;
@@ -45,7 +45,7 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// Does a key's name speak of nothing but a key: `PK`, `GSI1SK`, `gsi2-pk`, `GSI_1_PK`, `SK3`?
+/// Does the name only denote a key: `PK`, `GSI1SK`, `gsi2-pk`, `GSI_1_PK`, `SK3`?
 pub(crate) fn is_key_name(name: &str) -> bool {
     let base = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let lower = base.to_ascii_lowercase();
@@ -72,7 +72,7 @@ pub(crate) enum Style {
     Pascal,
 }
 
-/// The style of most of these names. Names of one word say nothing.
+/// The style of most of these names. Names of one word are ignored.
 pub(crate) fn style<'a>(names: impl IntoIterator<Item = &'a str> + Clone) -> Style {
     if names
         .clone()

@@ -167,7 +167,7 @@ fn kind(at: &At<'_>, date: Option<AttributeKind>) -> Option<AttributeKind> {
     }
 }
 
-/// `${_type}#${id}`, `${id:5:0}`; a part that lost its dollar sign is one all the same, and reported.
+/// `${_type}#${id}`, `${id:5:0}`; a part without its dollar sign is accepted and reported.
 fn written(
     value: &str,
     model: &str,

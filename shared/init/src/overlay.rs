@@ -1,5 +1,5 @@
-//! Several sources, laid over each other: structure from the one that knows it best, meaning from the schema. What
-//! contradicts is reported, never guessed.
+//! Merges several sources: structure from the most reliable one, meaning from the schema. Conflicts are reported, never
+//! guessed.
 
 use crate::draft::{Draft, EntityDraft, IndexDraft, Rank, TableDraft, Ttl};
 use crate::error::{Problem, ReadError};
@@ -13,7 +13,7 @@ pub(crate) fn overlay(drafts: Vec<Draft>) -> Result<Draft, ReadError> {
         whole.notes.extend(draft.notes);
         tables.extend(draft.tables);
     }
-    // The best known first, those with a name before those without, all else in the order given.
+    // The most reliable first, those with a name before those without, otherwise in the given order.
     let (mut structured, loose): (Vec<_>, Vec<_>) =
         tables.into_iter().partition(|table| table.partition.is_some());
     structured.sort_by_key(|table| (std::cmp::Reverse(table.rank), table.name.is_none()));
@@ -36,7 +36,7 @@ fn of_table(table: &TableDraft, problem: Problem) -> ReadError {
     ReadError { source_name: table.source.clone(), place: String::new(), problem }
 }
 
-/// The table that this one says more of.
+/// The table that this one describes further.
 fn partner(known: &[TableDraft], table: &TableDraft) -> Option<usize> {
     if let Some(name) = &table.name {
         if let Some(at) = known.iter().position(|other| other.name.as_ref() == Some(name)) {
@@ -64,7 +64,7 @@ fn partner(known: &[TableDraft], table: &TableDraft) -> Option<usize> {
     best.filter(|_| !tied).map(|(at, _)| at)
 }
 
-/// Items and time to live, which do not say whose they are.
+/// Attaches items and time to live without a table name.
 fn attach(whole: &mut Draft, table: TableDraft) -> Result<(), ReadError> {
     let fits = |known: &TableDraft| {
         table
@@ -85,7 +85,7 @@ fn attach(whole: &mut Draft, table: TableDraft) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Lays a source over one that knows the structure better.
+/// Merges a source into a more reliable one.
 fn merge(base: &mut TableDraft, over: TableDraft) {
     let differs = |what: String| format!("{what}: `{}` wins over `{}`", base.source, over.source);
     let mut notes = Vec::new();

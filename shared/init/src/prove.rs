@@ -1,4 +1,5 @@
-//! The proof: every sampled item is stripped of its folded keys, folded with the new manifest, and compared with what was stored.
+//! The proof: every sampled item is stripped of its folded keys, folded with the new manifest, and compared with the
+//! stored item.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,12 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use crate::draft::TableDraft;
 
-/// What came of one key of one entity.
+/// The result for one key of one entity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proof {
     /// The table's id in the manifest.
     pub table: String,
-    /// The entity; empty for items of none.
+    /// The entity; empty for items without one.
     pub entity: String,
     /// The key attribute.
     pub key: String,
@@ -22,7 +23,7 @@ pub struct Proof {
     pub absent: usize,
     /// Items where the two differ.
     pub differs: usize,
-    /// The first difference: what is stored, what the manifest folds.
+    /// The first difference: stored and folded key.
     pub example: Option<(String, String)>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn prove(table: &Table, draft: &TableDraft) -> Vec<Proof> {
     }
     let mut proofs: BTreeMap<(String, usize), Proof> = BTreeMap::new();
     for row in &draft.items {
-        // What only a key holds is read from it first; how a key begins may be all that tells the entity.
+        // Attributes stored only in keys are read first; a key's prefix may be the only condition of the entity.
         let mut item = table.with_key_parts(&row.item).into_owned();
         let reported = |key: &str| {
             table.entities.iter().any(|entity| entity.when.iter().any(|when| when.attribute == key))

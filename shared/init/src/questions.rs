@@ -6,10 +6,10 @@ use crate::draft::{Draft, EntityDraft, QuestionDraft, TableDraft};
 use crate::name;
 use crate::template;
 
-/// The most questions of one table.
+/// Maximum questions of one table.
 const QUESTIONS_MAX: usize = 400;
 
-/// Adds a question for each key, where none asks it, and gives all of them legal names.
+/// Adds a question for each key that has none, and gives all questions legal names.
 pub(crate) fn complete(draft: &mut Draft) {
     for table in &mut draft.tables {
         let own = QuestionKey {
@@ -58,7 +58,7 @@ pub(crate) fn complete(draft: &mut Draft) {
     }
 }
 
-/// Does a known question ask for the same items, by at least the same attributes?
+/// Does a known question select the same items, by at least the same attributes?
 fn asks_the_same(known: &QuestionDraft, other: &QuestionDraft) -> bool {
     let entities = |question: &QuestionDraft| question.entities.iter().cloned().collect::<BTreeSet<_>>();
     let needed = |question: &QuestionDraft| -> BTreeSet<String> {
@@ -99,7 +99,7 @@ fn of_key(table: &TableDraft, entity: Option<&EntityDraft>, key: &QuestionKey<'_
     };
     let partition = parts(&key.partition);
     let sort: Vec<String> = parts(&key.sort).into_iter().filter(|name| !partition.contains(name)).collect();
-    // Natural keys alone are asked once, not for each entity.
+    // Natural keys get one question, not one for each entity.
     let natural = key.partition.iter().chain(&key.sort).all(|name| !is_folded(name));
     let entity = entity.filter(|_| several && !natural);
     if absent || (partition.is_empty() && sort.is_empty()) {
@@ -137,7 +137,7 @@ fn described(key: &QuestionKey<'_>) -> String {
     }
 }
 
-/// Everything in one item collection: the entities whose partition keys are made in the same way.
+/// All items of one item collection: the entities whose partition keys are made in the same way.
 fn of_collection(table: &TableDraft, key: &QuestionKey<'_>) -> Vec<QuestionDraft> {
     let [partition] = key.partition.as_slice() else { return Vec::new() };
     let mut together: BTreeMap<&String, Vec<&EntityDraft>> = BTreeMap::new();
@@ -163,8 +163,7 @@ fn of_collection(table: &TableDraft, key: &QuestionKey<'_>) -> Vec<QuestionDraft
         .collect()
 }
 
-/// A stated question that names a folded key asks for the parts of the key: of the entity that it speaks of, or of all that
-/// have the key made so.
+/// Replaces a folded key in a question by its parts: those of the question's entity, or of all entities with this key.
 fn by_parts(table: &TableDraft, question: &QuestionDraft) -> QuestionDraft {
     let mut made = question.clone();
     let folded = |condition: &String| {
@@ -181,7 +180,7 @@ fn by_parts(table: &TableDraft, question: &QuestionDraft) -> QuestionDraft {
         [] => table.entities.iter().filter(has).collect(),
         named => table.entities.iter().filter(|entity| named.contains(&entity.name)).filter(has).collect(),
     };
-    // What the question's name or text speaks of first: `orders of a user` are orders.
+    // The entity that the name or text mentions first: `orders of a user` are orders.
     let said = name::plain(&format!("{}{}", question.name, question.description));
     let place =
         |entity: &&EntityDraft| said.find(&name::plain(&entity.name)).filter(|_| !entity.name.is_empty());

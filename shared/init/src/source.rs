@@ -47,7 +47,7 @@ pub fn read(source: &Source) -> Result<Draft, ReadError> {
     cloudformation::read_source(text, name)
 }
 
-/// Is the first line of several a value by itself?
+/// Is the first of several lines a complete value?
 fn is_json_lines(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first =

@@ -1,5 +1,5 @@
-//! How items show which entity they are, where the source does not say: the text that their keys begin with, an attribute, or an
-//! attribute that only they have. Keys come first: every item has them.
+//! Conditions that identify entities, if the source has none: the prefix of their keys, an attribute's value, or an
+//! attribute that only they have. Keys are tried first, because every item has them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::draft::{EntityDraft, SampledItem, TableDraft, WhenDraft};
 use crate::name::plain;
 use crate::template::prefix;
 
-/// Gives each entity without a `when` one, or says why there is none.
+/// Gives each entity without a `when` one, or notes the reason.
 pub(crate) fn apart(table: &mut TableDraft) {
     let named = table.entities.iter().filter(|entity| !entity.name.is_empty()).count();
     if named < 2 {
@@ -67,7 +67,7 @@ fn by_prefixes(table: &mut TableDraft) -> bool {
     true
 }
 
-/// The attribute whose values name the entities. An item that lacks it is of none.
+/// The attribute whose values name the entities. An item without it has no entity.
 fn by_named_attribute(table: &mut TableDraft) {
     let Some(attribute) = table.entity_attribute.clone() else { return };
     for entity in &mut table.entities {
@@ -121,7 +121,7 @@ type Recognised = (Vec<(String, WhenDraft)>, String);
 /// An attribute that all its items have, and no other item.
 fn by_presence(table: &TableDraft, at: usize) -> Option<Recognised> {
     let entity = &table.entities[at];
-    // A natural key, such as a country, can be what only they have; a folded one cannot.
+    // A natural key, such as a country, can be the attribute that only they have; a folded one cannot.
     let folded = |name: &String| table.entities.iter().any(|other| other.templates.contains_key(name));
     let others =
         || table.entities.iter().enumerate().filter(move |(other, _)| *other != at).map(|(_, other)| other);
@@ -158,7 +158,7 @@ fn by_presence(table: &TableDraft, at: usize) -> Option<Recognised> {
     Some((vec![(chosen.clone(), WhenDraft::Exists(true))], evidence))
 }
 
-/// What its keys begin with, if no other entity's keys begin so.
+/// The prefix of its keys, if it is unique.
 fn by_prefix(table: &TableDraft, at: usize) -> Option<Recognised> {
     let keys: Vec<&String> = table.partition.iter().chain(&table.sort).collect();
     let start = |entity: &EntityDraft, key: &String| {

@@ -68,13 +68,13 @@ pub(crate) fn prefix(template: &str) -> String {
     done
 }
 
-/// The attribute, if the template is that one and nothing else.
+/// The attribute, if the template consists of it alone.
 pub(crate) fn bare(template: &str) -> Option<&str> {
     let inner = template.strip_prefix('{')?.strip_suffix('}')?;
     (!inner.contains(['{', '}', '[', ']', '|', ':'])).then_some(inner)
 }
 
-/// The template as the core reads it, with these types; `None` if it is none.
+/// The template parsed by the core, with these types; `None` if it is invalid.
 pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, Option<AttributeKind>>) -> Option<Template> {
     let attributes = attributes(text)
         .into_iter()
@@ -88,8 +88,8 @@ pub(crate) fn parse(text: &str, kinds: &BTreeMap<String, Option<AttributeKind>>)
     Template::parse(text, &attributes, KeyRole::Partition, KeyMode::Verbatim).ok()
 }
 
-/// What a text says of time: a date, a timestamp with the precision in which Keyfold would write it the same, or one that
-/// Keyfold would write in another way.
+/// The kind of time in a text: a date, a timestamp with the precision in which Keyfold writes the same text, or one
+/// that Keyfold writes differently.
 pub(crate) fn moment(text: &str) -> Option<AttributeKind> {
     let bytes = text.as_bytes();
     let digits = |range: std::ops::Range<usize>| {

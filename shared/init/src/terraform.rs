@@ -15,7 +15,7 @@ use crate::draft::{Draft, IndexDraft, Rank, SampledItem, TableDraft, Ttl};
 use crate::error::{Problem, ReadError};
 use crate::items::read_item;
 
-/// The most tables that are read.
+/// Maximum tables.
 const TABLES_MAX: usize = 500;
 /// Arguments that a manifest has, and those that only tell of the table.
 const KNOWN: &[&str] = &[
@@ -41,7 +41,7 @@ const KNOWN: &[&str] = &[
     "for_each",
     "provider",
 ];
-/// What to call other arguments.
+/// Descriptions of other arguments.
 const WORDS: &[(&str, &str)] = &[
     ("replica", "replicas in other regions"),
     ("import_table", "an import from S3"),

@@ -1,5 +1,5 @@
 //! NoSQL Workbench: tables, facets with their rows, access patterns; and the extension of the labs' visualizer
-//! (`ModelSchema`, `MapFunction`), which says the templates.
+//! (`ModelSchema`, `MapFunction`), which contains the templates.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ fn is_blank(value: &AttributeValue) -> bool {
     matches!(value, AttributeValue::S(text) | AttributeValue::N(text) if text.is_empty())
 }
 
-/// `SampleDataFormats` says of an attribute what its texts are.
+/// The formats of attributes, from `SampleDataFormats`.
 fn sample_formats(at: &At<'_>, table: &mut TableDraft) {
     for (attribute, format) in at.map("SampleDataFormats") {
         let words: Vec<&str> = format.elements().iter().filter_map(|at| at.value.as_str()).collect();
@@ -313,7 +313,7 @@ fn map_functions(at: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The visualizer's entities are distinguished by an attribute that holds their name, `type` unless the rows say otherwise.
+/// The visualizer identifies entities by an attribute with their name, `type` unless the rows use another.
 fn says_type(entity: &mut EntityDraft, table: &TableDraft) {
     let holds = |name: &&String| {
         table
@@ -331,8 +331,8 @@ fn says_type(entity: &mut EntityDraft, table: &TableDraft) {
     entity.when = vec![(attribute, WhenDraft::In(vec![entity.name.clone()]))];
 }
 
-/// The list of access patterns that releases from 3.20 write. Its exact name is not published, so any list of objects beside
-/// the tables counts whose name speaks of access patterns.
+/// The list of access patterns in releases from 3.20. Its exact name is not published, so any list of objects next to
+/// the tables counts if its name mentions access patterns.
 fn access_patterns(at: &At<'_>, root: &At<'_>, table: &mut TableDraft) {
     let lists = at.members().into_iter().chain(root.members());
     for (_, list) in lists.filter(|(name, _)| name::plain(name).contains("accesspattern")) {

@@ -1,4 +1,4 @@
-//! The manifest's text: what is known, with its evidence in comments.
+//! The manifest's text, with the evidence in comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::template;
 /// Sections that the manifest's check refused, with the reason: they are written as comments.
 pub(crate) type Refused = BTreeMap<String, String>;
 
-/// A text in quotes, as TOML has it.
+/// A quoted TOML string.
 pub(crate) fn quoted(text: &str) -> String {
     let mut done = String::from("\"");
     for letter in text.chars() {
@@ -229,7 +229,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Nothing but names is known of keys like `PK` without a schema or items.
+    /// Without a schema or items, only the names of keys like `PK` are known.
     fn key_notes(&self, text: &mut String) {
         let table = self.table;
         if !table.entities.is_empty() || !table.items.is_empty() {
@@ -246,7 +246,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Every attribute that the manifest must declare, and those that are known.
+    /// Every attribute that the manifest must declare, and other known ones.
     fn declared(&self) -> BTreeMap<String, AttributeDraft> {
         let table = self.table;
         let mut declared: BTreeMap<String, AttributeDraft> = BTreeMap::new();
@@ -337,8 +337,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Is the attribute declared once? Because every entity has it in the same way, or none is known to have it, or only some sampled
-    /// items of an entity do: then the sample does not show that items of other entities lack it.
+    /// Is the attribute declared once? Yes if every entity has it in the same way, none is known to have it, or only
+    /// some sampled items of an entity do: then items of other entities may have it too.
     fn is_shared(&self, name: &str, attribute: &AttributeDraft, live: &[&EntityDraft]) -> bool {
         let with = live.iter().filter(|entity| self.has(entity, name)).count();
         let way =
@@ -612,7 +612,7 @@ impl Writer<'_> {
     }
 }
 
-/// A section, or what it would be, as a comment with the reason.
+/// A section, or a comment with the reason why it is missing.
 fn section_text(refused: Option<&String>, body: &str, text: &mut String) {
     text.push('\n');
     match refused {

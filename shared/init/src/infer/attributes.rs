@@ -1,4 +1,4 @@
-//! Attributes: their types, what every item has, the values they take.
+//! Attributes: their types, whether every item has them, their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use keyfold_core::value::{AttributeValue, Item, type_letter};
 use crate::draft::{TableDraft, Ttl, counted, kind_of_letter};
 use crate::template::{attributes, moment};
 
-/// The most values of a list that is worth a comment.
+/// Maximum values of a list in a comment.
 const VALUES_MAX: usize = 12;
-/// How many items must have been seen before few values are worth a comment.
+/// Minimum items seen before values are listed in a comment.
 const VALUES_ITEMS_MIN: usize = 100;
-/// How often each value must have been seen.
+/// Minimum occurrences of each value.
 const VALUE_SEEN_MIN: usize = 5;
 /// Seconds since 1970 that look like a time to live: 2001 to 2286.
 const EPOCH_SECONDS: std::ops::Range<i64> = 1_000_000_000..9_999_999_999;
@@ -51,7 +51,7 @@ pub(super) fn types(table: &mut TableDraft) {
                 attribute.kind = Some(AttributeKind::String);
                 attribute.evidence.push("a string: its texts are not in one form of timestamp".to_owned());
             } else {
-                // The precision is what the items have, whatever the source assumed.
+                // The items decide the precision, not the source.
                 attribute.kind = seen.kind();
                 attribute.evidence.push(format!("each of {} values is a timestamp in this form", seen.count));
             }
@@ -60,7 +60,7 @@ pub(super) fn types(table: &mut TableDraft) {
     suggest_ttl(table);
 }
 
-/// What was seen of one attribute.
+/// The observations of one attribute.
 #[derive(Default)]
 struct Seen {
     letters: BTreeSet<&'static str>,
@@ -125,7 +125,7 @@ fn suggest_ttl(table: &mut TableDraft) {
     }
 }
 
-/// What every item has, and attributes with few values: the first as `required`, the second as a comment.
+/// Attributes of every item become `required`; attributes with few values get a comment.
 pub(super) fn promises(table: &mut TableDraft, examples: bool) {
     let total = table.items.len();
     let single = table.entities.iter().all(|entity| entity.name.is_empty());
@@ -179,7 +179,7 @@ pub(super) fn promises(table: &mut TableDraft, examples: bool) {
             if !rows.is_empty() {
                 let parts: Vec<String> =
                     entity.templates.values().flat_map(|text| attributes(text)).collect();
-                // What the source promises and an item breaks is no promise.
+                // A requirement of the source that an item breaks is dropped.
                 entity.requires.retain(|name| rows.iter().all(|item| item.contains_key(name)));
                 for name in parts {
                     if rows.iter().all(|item| item.contains_key(&name)) {

@@ -1,5 +1,5 @@
-//! The template of one key attribute over the items of one group: what is the same in all is text, what varies is an attribute
-//! of the item, or stands in the key alone.
+//! The template of one key attribute over the items of one group: equal text is literal, varying text is an attribute
+//! of the item or is stored only in the key.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use keyfold_core::value::{AttributeValue, Item, Name, Number};
 use crate::name::plain;
 use crate::template::literal;
 
-/// The most pieces of one key.
+/// Maximum pieces of one key.
 const PIECES_MAX: usize = 40;
 /// The deepest optional tails.
 const TAILS_MAX: usize = 3;
 /// Fewer items than this can share an id by chance.
 const FEW: usize = 20;
-/// The shortest text with digits that is taken for an id.
+/// Minimum characters of a text with digits to be an id.
 const ID_CHARS_MIN: usize = 3;
-/// Separators that end a part whatever stands around them; others also stand within words and dates.
+/// Separators that always end a part; others also occur within words and dates.
 const HARD: [char; 4] = ['#', '|', '/', ':'];
 /// And those that do not.
 const SOFT: [char; 3] = ['_', '-', '.'];
 
-/// One item's key, and what it is made of.
+/// One item's key, with its item.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) item: &'a Item,
@@ -48,7 +48,7 @@ pub(super) enum Piece {
         attribute: String,
         written: Written,
     },
-    /// A part that no attribute holds: what it is in each row.
+    /// A part that is in no attribute: its text in each row.
     KeyOnly {
         values: Vec<String>,
         is_time: bool,
@@ -66,15 +66,15 @@ pub(super) struct Group {
 /// The pieces of each key of each group.
 pub(super) type Found = BTreeMap<(usize, String), Vec<Piece>>;
 
-/// What the search may know.
+/// The parameters of the search.
 pub(super) struct Search<'a> {
-    /// Attributes that are no parts: folded keys, the attribute that says the entity.
+    /// Attributes that cannot be parts: folded keys, the entity attribute.
     pub(super) never: &'a dyn Fn(&str) -> bool,
-    /// Is a part that was read from a key what another prefix than this word speaks of?
+    /// Does a part read from a key belong to another prefix than this word?
     pub(super) other: &'a dyn Fn(&str, &str) -> bool,
     /// Where a text could be as it is or in lower case, take it for lower case.
     pub(super) lower: bool,
-    /// May a key be nothing but another attribute?
+    /// May a key consist of only another attribute?
     pub(super) bare: bool,
 }
 
@@ -178,7 +178,7 @@ fn from<'a>(
     None
 }
 
-/// Some keys have ended, the others go on: an optional tail, if the ended ones lack its attributes.
+/// Some keys end here, others continue: an optional tail, if the short ones lack its attributes.
 fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usize) -> Option<Vec<Piece>> {
     if tails == TAILS_MAX {
         return None;
@@ -209,14 +209,14 @@ fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usi
     (parts > 0).then_some(pieces)
 }
 
-/// The last word of the text before a part: what it speaks of.
+/// The last word before a part: a hint at its meaning.
 fn last_word(pieces: &[Piece]) -> String {
     let Some(Piece::Text(text)) = pieces.last() else { return String::new() };
     let mut words = text.split(|letter: char| HARD.contains(&letter) || letter == '$');
     words.rfind(|word| !word.is_empty()).map(plain).unwrap_or_default()
 }
 
-/// The attribute that stands here in every row, in one way of writing.
+/// The attribute with this value in every row, in one notation.
 fn attribute(
     rows: &[Row<'_>],
     rests: &[&str],
@@ -252,7 +252,7 @@ fn attribute(
                 std::cmp::Reverse(name.to_owned()),
                 written,
             );
-            // The first way of writing that fits is the preferred one.
+            // The first matching notation is preferred.
             let better = best.as_ref().is_none_or(|known| {
                 let known_rank = (known.0, known.1, known.2, known.3, &known.4);
                 (rank.0, rank.1, rank.2, rank.3, &rank.4) > known_rank
@@ -317,7 +317,7 @@ fn fits(rows: &[Row<'_>], rests: &[&str], name: &str, written: Written) -> Optio
     Some(taken)
 }
 
-/// The attribute's text, as a key has it.
+/// The attribute's text in a key.
 pub(super) fn text_of(row: &Row<'_>, name: &str, written: Written) -> Option<String> {
     let text = match row.item.get(name) {
         Some(AttributeValue::S(text)) => text.clone(),
@@ -344,7 +344,7 @@ fn is_behind_separator(pieces: &[Piece]) -> bool {
     matches!(pieces.last(), Some(Piece::Text(text)) if text.ends_with(HARD))
 }
 
-/// How long the text is that all keys have here: one word with what separates it from the next, or everything.
+/// The length of the text common to all keys: one word with its separator, or everything.
 fn constant(rests: &[&str], behind: bool) -> Option<usize> {
     let first = *rests.first()?;
     let common = rests.iter().fold(first.len(), |common, rest| {
@@ -382,7 +382,7 @@ fn constant(rests: &[&str], behind: bool) -> Option<usize> {
             let behind = text[end..].chars().next().map_or(0, char::len_utf8);
             Some(end + behind)
         }
-        // A few items that share a number share a thing; the number is no part of the form.
+        // A few items with the same number belong together; the number is not literal text.
         None if all_end
             && rests.len() < FEW
             && text.chars().any(char::is_numeric)
@@ -391,7 +391,7 @@ fn constant(rests: &[&str], behind: bool) -> Option<usize> {
             None
         }
         None if all_end => Some(common),
-        // All end or go on with a separator behind the same word.
+        // All end or continue with a separator after the same word.
         None if rests.iter().all(|rest| !rest[common..].starts_with(char::is_alphanumeric)) => Some(common),
         _ => None,
     }

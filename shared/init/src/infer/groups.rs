@@ -1,4 +1,4 @@
-//! Which items are of one kind: by an attribute that says so, or by the form of their keys.
+//! Groups items by entity: by an attribute that names it, or by the form of their keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crate::draft::{EntityDraft, TableDraft, WhenDraft, counted};
 use crate::name::plain;
 use crate::template;
 
-/// The most entities that are distinguished.
+/// Maximum entities.
 const ENTITIES_MAX: usize = 40;
-/// How many items in a hundred must have an attribute that says their entity.
+/// Minimum percentage of items with an attribute that names their entity.
 const SAYS_PERCENT_MIN: usize = 90;
-/// Names of attributes that say what an item is.
+/// Names of attributes that often name the entity.
 const TYPE_NAMES: [&str; 16] = [
     "type",
     "entitytype",
@@ -53,7 +53,7 @@ fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
     }
 }
 
-/// What a value says of its form: the text before the first separator, or the value if it could be a constant.
+/// The form of a value: the text before the first separator, or the value if it could be a constant.
 fn form(value: &str, constants: &BTreeSet<String>, item: &Item) -> String {
     let lead: usize = value.chars().take_while(|letter| !letter.is_alphanumeric()).map(char::len_utf8).sum();
     let rest = &value[lead..];
@@ -67,7 +67,7 @@ fn form(value: &str, constants: &BTreeSet<String>, item: &Item) -> String {
     }
 }
 
-/// Is the word a value of the item? An attribute that says what the item is does not count: the key may say it too.
+/// Is the word a value of the item? The entity attribute does not count, because the key may repeat it.
 fn is_value(item: &Item, word: &str) -> bool {
     item.iter().any(|(name, value)| {
         matches!(value, AttributeValue::S(text) if text.eq_ignore_ascii_case(word))
@@ -75,7 +75,7 @@ fn is_value(item: &Item, word: &str) -> bool {
     })
 }
 
-/// A word that can mark a kind of item: letters, and perhaps a version behind them, as in `task_1`.
+/// Can the word mark an entity? Letters, optionally with a version, as in `task_1`.
 fn is_mark(word: &str) -> bool {
     let unversioned = word.trim_end_matches(|last: char| last.is_ascii_digit());
     let base = if unversioned.ends_with(['_', '-']) { unversioned } else { word };
@@ -83,7 +83,7 @@ fn is_mark(word: &str) -> bool {
         && base.chars().all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-')
 }
 
-/// Words without digits that stand in several items: in a sort key, under several partition keys.
+/// Words without digits in several items: in a sort key, under several partition keys.
 fn constants(table: &TableDraft, key: &str) -> BTreeSet<String> {
     if table.sort.as_deref() != Some(key) {
         return BTreeSet::new();
@@ -117,8 +117,8 @@ fn forms(table: &TableDraft) -> Vec<String> {
     table.items.iter().map(|row| of(&row.item)).collect()
 }
 
-/// The attribute that says which entity an item is: in nearly every item, with few values, each of which goes with keys of
-/// one form. Names that speak of a type need less.
+/// The attribute that names an item's entity: in nearly every item, with few values, each with one form of keys. Weaker
+/// evidence is enough for names that suggest a type.
 fn type_attribute(table: &TableDraft) -> Option<String> {
     let keys = table.key_attributes();
     let forms = forms(table);
@@ -155,8 +155,8 @@ fn type_attribute(table: &TableDraft) -> Option<String> {
     best.map(|(_, _, name)| name)
 }
 
-/// The attribute's values name the entities. What tells them apart is found later: items that lack the attribute have keys of a
-/// form too.
+/// The attribute's values name the entities. Their conditions are found later: items without the attribute have a form
+/// of keys too.
 fn by_attribute(table: &mut TableDraft, attribute: &str) {
     table.entity_attribute = Some(attribute.to_owned());
     let forms = forms(table);
@@ -257,7 +257,7 @@ fn assign(table: &mut TableDraft) {
     }
 }
 
-/// Where the source tells some entities apart by an attribute, the items may show more of them.
+/// If the source identifies some entities by an attribute, the items may show more of them.
 fn by_the_same_attribute(table: &mut TableDraft) {
     let attribute = match table.entities.first().and_then(|entity| entity.when.first()) {
         Some((attribute, WhenDraft::In(_))) => attribute.clone(),

@@ -1,4 +1,4 @@
-//! The templates of all keys of all groups: which keys are folded at all, and what to call the parts that stand in keys alone.
+//! The templates of all keys of all groups: which keys are folded, and names for parts stored only in keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::draft::{AttributeDraft, TableDraft, counted};
 use crate::name::is_key_name;
 use crate::template;
 
-/// Finds the templates that the source does not say, and checks those that it says.
+/// Finds the templates that the source lacks, and checks those it has.
 pub(super) fn find(table: &mut TableDraft) {
     let groups = groups(table);
     let mut read: Vec<BTreeMap<String, String>> = vec![BTreeMap::new(); table.items.len()];
@@ -72,7 +72,7 @@ fn stated<'a>(table: &'a TableDraft, group: &Group, key: &str) -> Option<&'a Str
     table.entities.get(group.entity?)?.templates.get(key)
 }
 
-/// What the source says of the keys, held against the items: parts are read, and what does not agree is counted.
+/// Checks the source's templates against the items: reads the parts, and counts items that do not fit.
 fn said(
     table: &mut TableDraft,
     groups: &[Group],
@@ -149,7 +149,7 @@ fn read_parts(
     (with, agree)
 }
 
-/// What is known before a search.
+/// The input of a search.
 struct Known<'a> {
     /// Parts that were read from the keys of each item.
     read: &'a [BTreeMap<String, String>],
@@ -205,8 +205,7 @@ fn search_all(
     found
 }
 
-/// An attribute that is nothing but a copy of a folded key: `city_dept` beside `GSI_3_SK`. A template over it would say
-/// nothing.
+/// Is the attribute a copy of a folded key, such as `city_dept` of `GSI_3_SK`? A template over it would be useless.
 fn holds_a_key(table: &TableDraft, name: &str, keys: &[String]) -> bool {
     let joined =
         |value: &AttributeValue| matches!(value, AttributeValue::S(text) if text.contains(['#', '|']));
@@ -219,7 +218,7 @@ fn holds_a_key(table: &TableDraft, name: &str, keys: &[String]) -> bool {
     })
 }
 
-/// An attribute that is the same in every item, such as a version: text, where a key has it.
+/// Is the attribute the same in every item, such as a version? In a key it is literal text.
 fn is_constant(table: &TableDraft, name: &str) -> bool {
     const ITEMS_MIN: usize = 3;
     let first = table.items.first().and_then(|row| row.item.get(name));
@@ -251,13 +250,13 @@ fn is_folded(pieces: &[Piece], several: bool, key: &str) -> bool {
                     .any(|piece| matches!(piece, Piece::Text(text) if text.contains(['/', ':'])))))
 }
 
-/// Are texts in lower case throughout: some part must be read so, and none shows a capital?
+/// Is all text in lower case: some part needs it, and none contains a capital?
 fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
     let (mut lower, mut capital) = (false, false);
     for ((at, _), pieces) in found {
         for piece in pieces {
             let Piece::Part { attribute, written } = piece else {
-                // Who writes all in lower case writes so what is the same in all, too.
+                // Then literal text is in lower case as well.
                 capital |= matches!(piece, Piece::Text(text) if text.chars().any(char::is_uppercase));
                 continue;
             };
@@ -312,8 +311,8 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
     }
 }
 
-/// The shards of a part that nothing else tells: few small numbers at the end of a key, each seen often. A question that does
-/// not know the shard asks each.
+/// The shards of an otherwise unknown part: few small numbers at the end of a key, each seen often. A question without
+/// the shard reads all of them.
 fn shards(pieces: &[Piece], part: &str) -> Vec<String> {
     const SHARDS_MAX: usize = 200;
     const SEEN_MIN: usize = 5;

@@ -1,4 +1,4 @@
-//! Names for parts that stand in keys alone: `c#12345` is a `customer_id`, where a customer's own key begins so.
+//! Names for parts stored only in keys: `c#12345` is a `customer_id` if a customer's own key begins with `c#`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use super::columns::{Found, Group, Piece};
 use crate::draft::TableDraft;
 use crate::name::{self, Style, is_key_name, joined, plain, words};
 
-/// Kinds of items that are named after what was done: an order was `ordered_at` some time.
+/// Entities named after an action: an order has an `ordered_at`.
 const DEEDS: [&str; 8] = ["order", "invoice", "visit", "comment", "review", "post", "report", "request"];
 
-/// The names given so far, and which words of keys they go with.
+/// The names given so far, with their prefixes in keys.
 #[derive(Default)]
 pub(super) struct Names {
     /// Which entity a prefix names.
@@ -19,7 +19,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Was the name given to what another prefix speaks of? `c#1` is no order, even if there is an order `o#1`.
+    /// Does the name belong to another prefix? `c#1` is not an order if orders are `o#1`.
     pub(super) fn is_of_another(&self, name: &str, word: &str) -> bool {
         let known = self.prefixes.get(name);
         !word.is_empty()
@@ -102,7 +102,7 @@ impl Names {
     }
 }
 
-/// A part that no attribute holds, and where it stands.
+/// A part that is in no attribute, with its position.
 struct Part<'a> {
     table: &'a TableDraft,
     entity: Option<&'a str>,
@@ -196,7 +196,7 @@ fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<Strin
         let Some(entity) = group.entity.and_then(|at| table.entities.get(at)) else { continue };
         let (partition, sort) = (first_word(at, &table.partition), first_word(at, &table.sort));
         let Some(word) = sort.clone().or_else(|| partition.clone()) else { continue };
-        // Its partition key begins so too, and its name is short: the thing itself, not a part of it.
+        // Its partition key has this prefix too, and its name is short: the owner, not a part of it.
         let rank = (usize::from(partition.as_ref() != Some(&word)), entity.name.len(), entity.name.clone());
         match owners.get(&word) {
             Some(known) if *known <= rank => {}
@@ -205,7 +205,7 @@ fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<Strin
             }
         }
     }
-    // What only partition keys begin with: the first word of the shortest name that begins with the same letters. An
+    // Prefixes of partition keys only: the first word of the shortest entity name with the same first letters. An
     // `orderItem` is a part of an `order`.
     for (at, group) in groups.iter().enumerate() {
         if group.entity.is_none() {

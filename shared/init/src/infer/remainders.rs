@@ -8,11 +8,11 @@ use keyfold_core::value::AttributeValue;
 use super::columns::{Found, Group, Piece, Written};
 use crate::draft::{AttributeDraft, TableDraft};
 
-/// The most shards that are looked for: as many as a template can say.
+/// Maximum shards, as in templates.
 const SHARDS_MAX: u64 = 1_000;
 /// How many items must agree. Fewer agree by chance.
 const ITEMS_MIN: usize = 5;
-/// What a whole sort key of digits is called that is the number.
+/// The name of the number that is a whole sort key of digits.
 const NUMBER: &str = "id";
 
 /// Looks at each part that no attribute holds whether it is the remainder of a number of the item.
@@ -93,13 +93,13 @@ fn number_of(table: &TableDraft, row: usize, name: &str) -> Option<u64> {
     let is_sort = table.sort.as_deref() == Some(name);
     match table.items[row].item.get(name)? {
         AttributeValue::N(text) => number(text),
-        // Only a folded key can be digits and a number at once.
+        // Only a folded key can be both digits and a number.
         AttributeValue::S(text) if is_sort => number(text),
         _ => None,
     }
 }
 
-/// The number of shards in which all numbers lie in the shards that they have.
+/// The number of shards for which all numbers are in their shards.
 fn modulus(numbers: &[u64], shards: &[u64]) -> Option<u32> {
     let highest = *shards.iter().max()?;
     let agrees = |modulus: &u64| numbers.iter().zip(shards).all(|(number, shard)| number % modulus == *shard);

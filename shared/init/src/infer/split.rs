@@ -1,5 +1,5 @@
-//! Keys that are absent though all their parts are there: `GSI1PK` on open tickets alone. A template would add the others, so
-//! the entity becomes two, if an attribute tells them apart; else it is reported.
+//! Keys that are absent although all their parts are present: `GSI1PK` only on open tickets. A template would add the
+//! missing ones, so the entity is split if an attribute distinguishes the two; otherwise it is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use keyfold_core::value::{AttributeValue, Item};
 use crate::draft::{EntityDraft, TableDraft, WhenDraft, counted};
 use crate::{questions, template};
 
-/// The most values of an attribute that can tell two halves apart.
+/// Maximum values of an attribute that can distinguish two halves.
 const VALUES_MAX: usize = 12;
-/// The most entities that are split.
+/// Maximum entities to split.
 const SPLITS_MAX: usize = 20;
 
-/// Splits what must be split.
+/// Splits such entities.
 pub(super) fn by_condition(table: &mut TableDraft) {
     let table_keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
     let mut at = 0;
@@ -79,11 +79,11 @@ fn condition(
         Some(values)
     };
     let mut best: Option<(usize, String, WhenDraft, WhenDraft)> = None;
-    // What is part of the table's own key is an id, not a state.
+    // A part of the table's own key is an id, not a state.
     for name in table.attributes.keys().filter(|name| !keys.contains(name) && !own.contains(name)) {
         let (Some(here), Some(there)) = (values(with, name), values(without, name)) else { continue };
         let count = here.len() + there.len();
-        // As many values as items say nothing.
+        // An attribute with as many values as items proves nothing.
         let few = count * 2 <= with.len() + without.len();
         if here.is_disjoint(&there) && few && best.as_ref().is_none_or(|(known, ..)| count < *known) {
             let list = |values: BTreeSet<String>| WhenDraft::In(values.into_iter().collect());

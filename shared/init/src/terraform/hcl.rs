@@ -14,7 +14,7 @@ use super::{Found, collect};
 
 /// The deepest expression that is followed.
 const DEPTH_MAX: usize = 32;
-/// Attributes of the community module, and the blocks they stand for.
+/// Attributes of the community module, and the corresponding blocks.
 const MODULE_LISTS: [(&str, &str); 3] = [
     ("attributes", "attribute"),
     ("global_secondary_indexes", "global_secondary_index"),
@@ -112,7 +112,7 @@ impl Known {
         known
     }
 
-    /// Attributes as members, blocks as lists of objects. What is not known is left out.
+    /// Attributes as members, blocks as lists of objects. Unknown values are omitted.
     fn values(&self, body: &Body, depth: usize) -> Map<String, Value> {
         let mut values = Map::new();
         if depth > DEPTH_MAX {
