@@ -1,5 +1,5 @@
-//! Anchors: made from the journal, and files in a folder. Where they are kept so that nobody can change them is the reader's
-//! business: a bucket with object lock, a printer.
+//! Anchors: made from the journal, and stored as files in a folder. The user must keep them unchangeable: in a bucket
+//! with object lock, or on paper.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::error::TrailError;
 use crate::journal::{Chains, Journal, Marks, Taker, day_before, next_day};
 use crate::pace::Pace;
 
-/// How long after a day's end its chains cannot grow any more: far longer than an invocation lives.
+/// How long after a day's end its chains can no longer grow: far longer than an invocation lives.
 const CLOSED_AFTER_MS: i64 = 60 * 60 * 1000;
 
 /// The anchor of a day, at this time. `previous` is the hash of the anchor before.
@@ -43,7 +43,7 @@ pub async fn anchor(
     })
 }
 
-/// The newest day whose chains cannot grow any more.
+/// The newest day whose chains can no longer grow.
 pub fn last_whole_day(now: &str) -> Result<String, TrailError> {
     let yesterday = day_before(day_of(now))?;
     let midnight = milliseconds_of(&format!("{}T00:00:00Z", day_of(now))).unwrap_or_default();
@@ -53,7 +53,7 @@ pub fn last_whole_day(now: &str) -> Result<String, TrailError> {
     }
 }
 
-/// An anchor says where chains end, not what is in them.
+/// An anchor contains the ends of chains, not their contents.
 struct Nothing;
 
 impl Marks for Nothing {
@@ -62,7 +62,7 @@ impl Marks for Nothing {
     }
 }
 
-/// What a folder of anchors has.
+/// The contents of a folder of anchors.
 #[derive(Debug, Clone, Default)]
 pub struct AnchorFolder {
     /// The anchors, each with the hash of its file.

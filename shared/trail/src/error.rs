@@ -1,4 +1,4 @@
-//! Why a trail cannot be read. What is wrong with a trail that can be read is no error, but a finding.
+//! Why a trail cannot be read. Problems within a readable trail are findings, not errors.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,18 @@ pub enum TrailError {
     /// A call failed.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
-    /// The journal does not say when it began, and no anchor does.
+    /// Neither the journal nor an anchor contains the time when the journal began.
     #[error(
         "the journal `{journal}` does not say since when there is one\nhint: nothing was written to it, or its row was removed: give anchors, or the first day with --from"
     )]
     NoBeginning { journal: String },
-    /// A day that is none.
+    /// An invalid day.
     #[error("`{day}` is no day: write it as 2026-11-23")]
     Day { day: String },
     /// A first day after the last.
     #[error("the first day, {from}, is after the last, {to}")]
     DaysReversed { from: String, to: String },
-    /// More days than are read at once.
+    /// More days than the limit.
     #[error("from {from} to {to} are more than {max} days")]
     Days { from: String, to: String, max: usize },
     /// A file cannot be read or written.
@@ -32,10 +32,10 @@ pub enum TrailError {
     /// Another version of Keyfold wrote a part of the trail.
     #[error("`{place}` cannot be read: {source}\nhint: {}", source.hint())]
     Format { place: String, source: UnknownFormat },
-    /// A file of an anchor is none.
+    /// An invalid anchor file.
     #[error("`{}` is no anchor", path.display())]
     Anchor { path: PathBuf },
-    /// What was laid on disk cannot be written or read again.
+    /// A temporary file cannot be written or read.
     #[error("the temporary files cannot be used")]
     Temporary(#[from] std::io::Error),
     /// The same.

@@ -13,25 +13,25 @@ use keyfold_dynamo::{BatchGet, Client, PageRequest, QueryPage, batch_get, query_
 use crate::error::TrailError;
 use crate::pace::Pace;
 
-/// The most days that are read at once: 27 years.
+/// Maximum days in one verification: 27 years.
 pub(crate) const DAYS_MAX: usize = 10_000;
 
 /// The chains of one day.
 pub(crate) type Chains = BTreeMap<String, ChainCheck>;
 
-/// A journal's table, and how it is read.
+/// A journal's table, with the settings of its reads.
 #[derive(Debug)]
 pub(crate) struct Journal<'j> {
     pub(crate) client: &'j Client,
     pub(crate) table: &'j str,
 }
 
-/// What takes marks as they are read.
+/// Takes marks as they are read.
 pub(crate) trait Marks {
     fn take(&mut self, mark: Mark) -> Result<(), TrailError>;
 }
 
-/// What takes all that is read.
+/// Takes everything that is read.
 pub(crate) struct Taker<'t> {
     pub(crate) marks: &'t mut dyn Marks,
     pub(crate) findings: &'t mut Vec<Finding>,
@@ -39,7 +39,7 @@ pub(crate) struct Taker<'t> {
 }
 
 impl Journal<'_> {
-    /// Since when there is a journal, as it says itself.
+    /// When the journal began, according to its own row.
     pub(crate) async fn since(&self) -> Result<Option<String>, TrailError> {
         let keys = vec![since_key()];
         let get = BatchGet { table: self.table.to_owned(), keys, consistent: true, ..BatchGet::default() };

@@ -1,8 +1,9 @@
-//! The audit trail, proved: reads journal and table, and says what was changed, removed, inserted or back-dated.
+//! Verification of the audit trail: reads journal and table, and reports changed, removed, inserted and back-dated
+//! events.
 //!
-//! What a digest, a chain and a finding are is said by `keyfold_core::audit`; `keyfold-dynamo` reads. Here is the way of the data:
-//! the journal is read by days, the table by a scan, and both are laid on disk by the events' ids. Then one part of the ids after
-//! the other is judged, so that memory does not grow with the trail. Start with [`verify`] and [`anchor`].
+//! `keyfold_core::audit` defines digests, chains and findings; `keyfold-dynamo` reads. This crate moves the data: the
+//! journal is read by day, the table by a scan, and both are written to disk by event id. Then one range of ids after
+//! another is judged, so that memory does not grow with the trail. Start with [`verify`] and [`anchor`].
 
 mod anchors;
 mod error;
@@ -21,6 +22,6 @@ pub use verify::{FINDINGS_SHOWN_MAX, Report, VerifyOptions, verify};
 pub fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    // Always so many digits: names of files and texts are in the order of their times.
+    // A fixed number of digits: file names and texts sort by time.
     format!("{:.3}", jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX))
 }

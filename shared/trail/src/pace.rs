@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Waits after each page, so that no more units are consumed in a second than are allowed.
+/// Waits after each page, to limit the units consumed in a second.
 #[derive(Debug)]
 pub(crate) struct Pace {
     began: Instant,
@@ -15,12 +15,12 @@ impl Pace {
         Pace { began: Instant::now(), units: 0.0, per_second: per_second.max(1.0) }
     }
 
-    /// The units so far.
+    /// The units consumed so far.
     pub(crate) fn units(&self) -> f64 {
         self.units
     }
 
-    /// A page consumed so many units.
+    /// Records the consumed units of a page.
     pub(crate) async fn consumed(&mut self, units: f64) {
         self.units += units;
         let due = Duration::try_from_secs_f64(self.units / self.per_second).unwrap_or(Duration::MAX);

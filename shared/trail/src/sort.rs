@@ -1,5 +1,5 @@
-//! Events by their ids, on disk: what the journal says of an id and the items that have it come to one file. Files are judged one
-//! after the other, so no more than one file is in memory.
+//! Sorts events by id, on disk: the journal's records of an id and the items with it are in one file. Files are judged
+//! one by one, so at most one file is in memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;

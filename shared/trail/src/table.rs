@@ -1,4 +1,4 @@
-//! Which trail is verified, and the table's items as the journal knows them.
+//! The verified trail, and the table's items as the journal records them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,25 +28,25 @@ pub struct Trail<'t> {
     pub former_keys: &'t [String],
 }
 
-/// The way back from an item that a retrofit carried into another table: to the attributes that it had before.
+/// Restores the attributes of an item before a retrofit copied it into another table.
 #[derive(Debug, Clone)]
 pub struct Carried {
     /// New name -> old name.
     back: BTreeMap<String, String>,
-    /// What the retrofit added.
+    /// The attributes that the retrofit added.
     added: BTreeSet<String>,
     /// Where it was.
     source: Table,
 }
 
-/// Why an item's digest cannot be had from what a retrofit made of it.
+/// Why the digest of a retrofitted item cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum CarriedError {
     /// There is no such retrofit.
     #[error("the manifest has no retrofit `{name}`")]
     Unknown { name: String },
-    /// It leaves an attribute behind.
+    /// It drops an attribute.
     #[error(
         "the retrofit `{name}` drops `{attribute}`, which digests are made of\nhint: verify the source `{from}` before it is deleted; of `{to}`, only what was written there can be proved"
     )]
@@ -64,7 +64,7 @@ pub enum CarriedError {
 }
 
 impl Carried {
-    /// The way back through a retrofit.
+    /// The inverse of a retrofit.
     pub fn through(model: &Model, name: &str) -> Result<Carried, CarriedError> {
         let unknown = || CarriedError::Unknown { name: name.to_owned() };
         let retrofit = model.retrofits.iter().find(|retrofit| retrofit.name == name).ok_or_else(unknown)?;
@@ -107,7 +107,7 @@ pub(crate) struct Reader<'r> {
     left_out: BTreeSet<String>,
     /// Attributes that digests left out, and that the table does not fold.
     unknown: BTreeSet<String>,
-    /// The attributes that the table's keys are made of.
+    /// The attributes in the table's keys.
     natural: BTreeSet<String>,
 }
 
@@ -130,7 +130,7 @@ impl<'r> Reader<'r> {
         Reader { table, id, received, carried, left_out, unknown, natural }
     }
 
-    /// What is wrong with the folded keys of an item. Its digest does not have them: another table has others.
+    /// Findings about the folded keys of an item. Its digest excludes them, because another table has other keys.
     pub(crate) fn keys(&self, item: &Item, key: &Key) -> Vec<Finding> {
         let changed = self.table.misfolded(item).into_iter();
         let changed = changed.map(|name| Finding::of_key(FindingKind::KeyChanged, key, name));
@@ -140,7 +140,7 @@ impl<'r> Reader<'r> {
         changed.chain(unknown.map(|name| Finding::of_key(FindingKind::KeyUnknown, key, name))).collect()
     }
 
-    /// The id of an item, and what is compared of it.
+    /// The id of an item, and the compared values.
     pub(crate) fn read(&self, item: &Item, in_range: impl Fn(Option<&str>) -> bool) -> (String, Stored) {
         let received = match item.get(self.received) {
             Some(AttributeValue::M(members)) => match members.get("at") {

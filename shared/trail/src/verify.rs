@@ -1,8 +1,8 @@
-//! The journal against the table.
+//! Compares the journal with the table.
 //!
-//! The order matters, because writers go on. The journal is read first: what it confirms was in the table before the table is
-//! read, so its absence is a finding. Then the table. Then the journal again, as far as it can have grown: an item was noted before
-//! it was written, so one that the journal does not know even now was inserted by somebody else.
+//! The order matters, because writers continue. The journal is read first: the events it confirms were in the table
+//! before the table is read, so a missing one is a finding. Then the table. Then the new part of the journal: events
+//! are recorded before they are written, so an item that is still unknown was inserted by another program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +20,10 @@ use crate::pace::Pace;
 use crate::sort::Sorted;
 use crate::table::{Reader, Trail};
 
-/// The most findings that are kept in full. All are counted.
+/// Maximum findings kept in full. All are counted.
 pub const FINDINGS_SHOWN_MAX: usize = 10_000;
 
-/// What is verified.
+/// The options of a verification.
 #[derive(Debug, Default)]
 pub struct VerifyOptions {
     /// The first day; the journal's first by default.
@@ -34,11 +34,11 @@ pub struct VerifyOptions {
     pub now: String,
     /// The folder of the anchors, if there is one. Then each day that is over must have one.
     pub anchors: Option<AnchorFolder>,
-    /// The most read units in a second.
+    /// Maximum read units in a second.
     pub units_per_second: f64,
 }
 
-/// What was found.
+/// The result.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -56,9 +56,9 @@ pub struct Report {
     pub anchors: u64,
     /// The items that were read.
     pub items: u64,
-    /// What the events are.
+    /// The events by category.
     pub events: Counts,
-    /// How often there is what kind of finding.
+    /// The number of findings of each kind.
     pub found: BTreeMap<&'static str, u64>,
     /// The findings, up to [`FINDINGS_SHOWN_MAX`].
     pub findings: Vec<Finding>,
@@ -87,7 +87,7 @@ impl Report {
     }
 }
 
-/// Verifies the days that are asked for.
+/// Verifies the requested days.
 pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report, TrailError> {
     let VerifyOptions { from, to, now, anchors, units_per_second } = options;
     let mut report = Report::default();
@@ -98,7 +98,7 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     let anchors: Vec<Anchor> = anchors.into_iter().map(|(anchor, _)| anchor).collect();
     let journal = Journal { client: trail.client, table: trail.journal };
     let is_whole = from.is_none() && to.is_none();
-    // Whoever removes the journal's own word cannot change what an anchor said before.
+    // An anchor still proves the time if the journal's own row was removed.
     let said = anchors.iter().map(|anchor| anchor.since.clone()).chain(journal.since().await?);
     let since = said.min_by_key(|at| milliseconds_of(at));
     let since = since.or_else(|| from.as_ref().map(|day| format!("{day}T00:00:00Z")));
@@ -180,7 +180,7 @@ fn missing_anchors(anchors: &[Anchor], from: &str, to: &str, now: &str) -> Resul
     Ok(missing.iter().map(|day| Finding::of_day(FindingKind::AnchorMissing, day)).collect())
 }
 
-/// The chains of a day have no more rows. `counts` is false for the day after the last, which only explains events.
+/// Ends the chains of a day. `counts` is false for the day after the last, which only explains events.
 fn finish(
     day: &str,
     chains: Chains,
