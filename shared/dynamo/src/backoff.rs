@@ -8,7 +8,7 @@ use std::time::Duration;
 pub const BACKOFF_BASE: Duration = Duration::from_millis(50);
 /// The longest wait of all.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(5);
-/// How many times one batch is sent before what is left of it is reported.
+/// Maximum attempts to send one batch before the rest is reported.
 pub const BACKOFF_ATTEMPTS_MAX: u32 = 10;
 
 /// The doublings after which every wait is at the cap.
@@ -36,7 +36,7 @@ fn ceiling(attempt: u32) -> Duration {
     BACKOFF_BASE.saturating_mul(1 << attempt.min(DOUBLINGS_MAX)).min(BACKOFF_CAP)
 }
 
-/// Waits for the [`delay`] of an attempt, with a random share of its own.
+/// Waits for the [`delay`] of an attempt, with random jitter.
 pub(crate) async fn pause(attempt: u32) {
     tokio::time::sleep(delay(attempt, fastrand::f64())).await;
 }

@@ -1,12 +1,13 @@
-//! How much one caller may ask: requests in a minute, read units in a day, counted in a table of its own.
+//! Budgets of callers: requests in a minute, read units in a day, counted in a separate table.
 //!
-//! Each caller has one row for each window, which DynamoDB's time-to-live removes afterwards. A row's key has a digest of the caller,
-//! never the claim.
+//! Each caller has one row for each window, removed later by DynamoDB's time to live. A row's key contains a digest of
+//! the caller, never the claim.
 //!
-//! A request reserves the most that it can consume before it reads: its cap, and the page by which a run can exceed its cap. Afterwards
-//! the reservation is replaced by what it consumed. Where that much is not left, a request may still run alone, with what is left as
-//! its cap. So a caller consumes at most its budget and one page in a day, however many requests it sends at once. A request that
-//! never returned counts with its reservation; after 15 minutes it no longer keeps others from running alone.
+//! Before a request reads, it reserves its maximum consumption: its cap, and the page by which it can exceed the cap.
+//! Afterwards the actual consumption replaces the reservation. If less is left, a request may still run alone, with the
+//! rest as its cap. So a caller consumes at most its budget and one page in a day, with any number of concurrent
+//! requests. A request that never returned counts with its reservation; after 15 minutes it no longer prevents others
+//! from running alone.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
@@ -28,21 +29,21 @@ const UNITS: &str = "units";
 /// The attribute of the reservations among them, one text for each request in flight: its units, the second until which it can
 /// be in flight, and a random part.
 const RESERVATIONS: &str = "reservations";
-/// How many times a reservation is tried while others reserve some of what is left.
+/// Maximum attempts to reserve while other requests reserve too.
 const RESERVE_ATTEMPTS_MAX: u32 = 3;
-/// The least that a read consumes: below that nothing is left.
+/// The minimum consumption of a read; with less left the budget is exhausted.
 const UNITS_LEAST: f64 = 0.5;
 const MINUTE: u64 = 60;
 const DAY: u64 = 24 * 60 * MINUTE;
 
-/// What each caller may do.
+/// The limits of each caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallerBudget {
     /// The table of the rows.
     pub table: String,
-    /// The most requests in a minute.
+    /// Maximum requests in a minute.
     pub requests_per_minute: Option<u32>,
-    /// The most read units in a day, in UTC.
+    /// Maximum read units in a day, in UTC.
     pub units_per_day: Option<f64>,
 }
 
@@ -50,7 +51,7 @@ pub struct CallerBudget {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReservedUnits {
     window: Window,
-    /// The most that it can consume.
+    /// Its maximum consumption.
     most: f64,
     /// Its text in [`RESERVATIONS`]: a call that the SDK repeats is counted once.
     id: String,
@@ -65,7 +66,7 @@ pub enum BudgetError {
     /// Too many requests in this minute.
     #[error("the caller has sent more than {most} requests in this minute")]
     Requests { most: u32, retry_after_seconds: u64 },
-    /// The day's units are consumed, or reserved by requests under way.
+    /// The day's units are consumed, or reserved by requests in flight.
     #[error("the caller has consumed its {most} read units of this day")]
     Units { most: f64, retry_after_seconds: u64 },
     /// The units that are left are reserved by the caller's requests in flight.
@@ -156,7 +157,7 @@ impl CallerBudget {
         BudgetError::Units { most, retry_after_seconds: DAY - now % DAY }
     }
 
-    /// Replaces what a request reserved by what it consumed.
+    /// Replaces a request's reservation by its consumption.
     pub async fn correct(
         &self,
         client: &Client,
@@ -174,7 +175,7 @@ impl CallerBudget {
         Ok(())
     }
 
-    /// Adds a reservation, if the row has counted no more units than `limit`; `alone`: and if it has no other reservation.
+    /// Adds a reservation, if the row has counted at most `limit` units; `alone`: and has no other reservation.
     async fn add(
         &self,
         client: &Client,
@@ -253,7 +254,7 @@ impl CallerBudget {
         self.sent(update, None).await.map(drop)
     }
 
-    /// What a row has counted.
+    /// The counts of a row.
     async fn counted(&self, client: &Client, window: &Window, now: u64) -> Result<Counted, DynamoError> {
         let call = || Call::new("GetItem", &self.table);
         let key = AttributeValue::S(window.row.clone());
@@ -286,7 +287,7 @@ impl CallerBudget {
     }
 }
 
-/// What a row has counted.
+/// The counts of a row.
 struct Counted {
     /// All units, with those that are reserved.
     units: f64,

@@ -1,7 +1,7 @@
-//! From settings to a client: which endpoint, how long to wait, how often to try.
+//! Builds a client from settings: the endpoint, time-outs and attempts.
 //!
-//! A plain `http` endpoint is a DynamoDB on this machine. Its client knows no TLS, looks for no credentials on the
-//! network and works without any configuration.
+//! A plain `http` endpoint is a DynamoDB on this machine. Its client uses no TLS, reads no credentials from the network
+//! and needs no configuration.
 
 mod https;
 mod roots;
@@ -27,7 +27,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest wait for an operation, with all its attempts.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many times the SDK itself sends a request that fails in a way that may pass.
+/// Maximum attempts of the SDK for a request with a transient error.
 pub const ATTEMPTS_MAX: u32 = 4;
 /// The SDK's first wait between two attempts.
 const RETRY_BACKOFF_BASE: Duration = Duration::from_millis(50);
@@ -42,7 +42,7 @@ const PLAIN_CREDENTIALS: &str = "local";
 /// Where DynamoDB is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Endpoint {
-    /// In AWS, as the environment says.
+    /// In AWS, configured by the environment.
     #[default]
     Aws,
     /// Behind an `http` URL: no TLS.
@@ -146,8 +146,8 @@ impl Settings {
         Ok(Settings::at(endpoint).trusting(&set)?)
     }
 
-    /// The same, with the root certificates that `AWS_CA_BUNDLE` or `SSL_CERT_FILE` names, if one of them is set. Nothing is
-    /// read for a plain endpoint.
+    /// These settings with the root certificates named by `AWS_CA_BUNDLE` or `SSL_CERT_FILE`, if one of them is set.
+    /// Nothing is read for a plain endpoint.
     pub fn trusting(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, RootsError> {
         match self.endpoint {
             Endpoint::Plain(_) => Ok(self),
@@ -158,7 +158,7 @@ impl Settings {
     }
 }
 
-/// A client with these settings. Credentials are looked for when the first request is sent.
+/// A client with these settings. Credentials are loaded with the first request.
 pub async fn client(settings: &Settings) -> Client {
     match &settings.endpoint {
         Endpoint::Plain(url) => plain_client(url, settings),
@@ -175,7 +175,7 @@ pub(crate) async fn streams_client(settings: &Settings) -> aws_sdk_dynamodbstrea
     aws_sdk_dynamodbstreams::Client::from_conf(config.build())
 }
 
-/// What clients of all services have in common.
+/// The common configuration of all clients.
 pub(crate) async fn shared(settings: &Settings) -> SdkConfig {
     let endpoint = match &settings.endpoint {
         Endpoint::Plain(url) => return plain(url, settings),
@@ -188,8 +188,8 @@ pub(crate) async fn shared(settings: &Settings) -> SdkConfig {
     if let Some(region) = settings.region.clone().or_else(region) {
         loader = loader.region(Region::new(region));
     }
-    // Where the environment has credentials, as Lambda's has, the SDK would take these. Without this line it also prepares to
-    // look for them everywhere else, which takes a tenth of a start.
+    // If the environment contains credentials, as in Lambda, the SDK uses them. Without this line it also prepares all
+    // other credential providers, which takes a tenth of the start-up time.
     if set("AWS_ACCESS_KEY_ID").is_some() && set("AWS_SECRET_ACCESS_KEY").is_some() {
         loader = loader.credentials_provider(EnvironmentVariableCredentialsProvider::new());
     }
@@ -199,7 +199,7 @@ pub(crate) async fn shared(settings: &Settings) -> SdkConfig {
     loader.load().await
 }
 
-/// A client for a plain `http` URL, whatever endpoint the settings name.
+/// A client for a plain `http` URL, regardless of the endpoint in the settings.
 pub fn plain_client(url: &str, settings: &Settings) -> Client {
     Client::from_conf(tuned(Builder::from(&plain(url, settings)), settings).build())
 }

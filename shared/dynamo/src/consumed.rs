@@ -1,10 +1,10 @@
-//! What a call really cost, as DynamoDB reports it with `ReturnConsumedCapacity=INDEXES`.
+//! The consumed capacity of a call, from `ReturnConsumedCapacity=INDEXES`.
 
 use aws_sdk_dynamodb::types::{Capacity, ConsumedCapacity};
 
 pub use keyfold_core::execute::Consumed;
 
-/// What one call reports; nothing if it reports nothing.
+/// The reported capacity of one call; zero without a report.
 pub(crate) fn of(reported: Option<&ConsumedCapacity>) -> Consumed {
     let Some(reported) = reported else { return Consumed::default() };
     let local = reported.local_secondary_indexes().into_iter().flatten();
@@ -16,7 +16,7 @@ pub(crate) fn of(reported: Option<&ConsumedCapacity>) -> Consumed {
     }
 }
 
-/// What a call on one table reports that could have named several.
+/// The capacity of a call on one table whose API could name several.
 pub(crate) fn of_all(reported: &[ConsumedCapacity]) -> Consumed {
     let mut sum = Consumed::default();
     for one in reported {

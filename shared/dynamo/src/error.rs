@@ -1,7 +1,7 @@
-//! What can go wrong in a call: one enum for all operations, with stable codes.
+//! Errors of calls: one enum for all operations, with stable codes.
 //!
-//! Messages name the operation, the table and the index, never what an item holds. DynamoDB's own words can quote values
-//! of the request; they are kept in a [`Hidden`] detail, for those who ask.
+//! Messages name the operation, the table and the index, never an item's contents. DynamoDB's own messages can quote
+//! values of the request; they are kept in a [`Hidden`] detail.
 
 mod fold;
 
@@ -18,7 +18,7 @@ pub use keyfold_core::value::Hidden;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum DynamoError {
-    /// More was asked than DynamoDB gives now.
+    /// The request was throttled.
     #[error("{call} was throttled{}", because(.reasons))]
     Throttled { call: Call, reasons: Vec<Throttle> },
     /// The condition of a write did not hold.
@@ -57,10 +57,10 @@ pub enum DynamoError {
     /// More keys in one batch than DynamoDB takes.
     #[error("{call} takes at most {most} keys, not {given}")]
     TooMany { call: Call, given: usize, most: usize },
-    /// The answer is broken, or holds a value of a type that this version does not know.
+    /// The response is invalid, or contains a value of an unknown type.
     #[error("{call} got an answer that cannot be read")]
     Unreadable { call: Call },
-    /// What was read, another version of Keyfold wrote.
+    /// Another version of Keyfold wrote the data.
     #[error("{call}: {source}")]
     UnknownFormat { call: Call, source: UnknownFormat },
     /// The table or one of its indexes did not become active in time.
@@ -95,14 +95,14 @@ impl Obstacle {
 /// One reason why a request was throttled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Throttle {
-    /// As DynamoDB says it: `TableReadProvisionedThroughputExceeded`, `IndexWriteKeyRangeThroughputExceeded`, ...
+    /// DynamoDB's reason: `TableReadProvisionedThroughputExceeded`, `IndexWriteKeyRangeThroughputExceeded`, ...
     pub reason: String,
     /// The ARN of the table or index.
     pub resource: String,
 }
 
 impl DynamoError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             DynamoError::Throttled { .. } => "throttled",
@@ -127,7 +127,7 @@ impl DynamoError {
         }
     }
 
-    /// The index of the call, if the table does not have it, or if DynamoDB is still filling it. Only DynamoDB's words say so.
+    /// The index of the call, if it is missing or still being filled. Only DynamoDB's message shows that.
     pub fn missing_index(&self) -> Option<&str> {
         let DynamoError::Invalid { call, detail } = self else { return None };
         let words = ["does not have the specified index", "backfilling global secondary index"];
@@ -135,7 +135,7 @@ impl DynamoError {
         call.index.as_deref().filter(|_| is_missing)
     }
 
-    /// Has DynamoDB refused the call? Then it consumed nothing.
+    /// Did DynamoDB refuse the call? Then it consumed nothing.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -160,7 +160,7 @@ impl DynamoError {
         )
     }
 
-    /// What was called.
+    /// The call.
     pub fn call(&self) -> &Call {
         match self {
             DynamoError::Throttled { call, .. }
@@ -191,7 +191,7 @@ impl DynamoError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             DynamoError::NotFound { .. } => {
@@ -219,7 +219,7 @@ fn because(reasons: &[Throttle]) -> String {
     if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
 }
 
-/// An operation, and what it was called on.
+/// An operation with its table and index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The operation, in DynamoDB's words: `Query`.

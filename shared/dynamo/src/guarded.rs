@@ -1,8 +1,7 @@
-//! The one way of a write: an action and its guard become a request of their own, a PartiQL statement, or a part of a
-//! transaction.
+//! Sends writes: an action and its guard become a single request, a PartiQL statement, or a part of a transaction.
 //!
-//! Callers (one item, many new ones, a retrofit) say what is written and when. How that is said to DynamoDB stands here, and
-//! nowhere else, so that a guard cannot get lost on one way and be kept on another.
+//! Callers (one item, many new ones, a retrofit) decide what is written and when. Only this module builds the requests,
+//! so that no path can lose a guard.
 
 mod builder;
 mod request;

@@ -1,15 +1,15 @@
 //! The only crate that calls DynamoDB.
 //!
-//! What a caller has in hand are keyfold-core's words: tables of the model, items, attribute values. The SDK's own types
-//! stop here, except for its [`Client`], which a caller keeps and passes on without looking inside.
+//! Its callers use keyfold-core's types: tables of the model, items, attribute values. The SDK's own types stay within
+//! this crate, except for its [`Client`], which a caller only passes on.
 //!
-//! Nothing is decided here. Which index to ask and with which expressions is a plan's business; this crate sends it,
-//! page by page, and returns the answer and its cost. Every loop has a bound with a name.
+//! Nothing is decided here. A plan chooses the index and the expressions; this crate sends them, page by page, and
+//! returns the answer and its cost. Every loop has a named limit.
 //!
-//! Start with [`client()`] and [`Settings`]; then [`plan_table`] and [`TablePlan::carry_out`], [`put`], [`put_new_all`], [`update`],
-//! [`delete`] and [`load`] (a struct becomes an item with [`item_of`]), [`query_page`],
-//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] carries out a whole query plan, page
-//! by page, and [`TokenKeys`] encrypts the position where the next page begins.
+//! Start with [`client()`] and [`Settings`]; then [`plan_table`] and [`TablePlan::carry_out`], [`put`],
+//! [`put_new_all`], [`update`], [`delete`] and [`load`] (a struct becomes an item with [`item_of`]), [`query_page`],
+//! [`scan_page`] and [`batch_get`]. All of them fail with a [`DynamoError`]. [`run`] executes a whole query plan, page
+//! by page, and [`TokenKeys`] encrypts the position of the next page.
 
 mod backoff;
 mod budget;

@@ -8,12 +8,12 @@ use keyfold_core::model::{ScalarType, Table};
 use crate::Client;
 use crate::error::{Call, DynamoError};
 
-/// What a change of a policy expects where there is none.
+/// The expected revision of a table without a policy.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutResourcePolicy.html>
 const NO_POLICY: &str = "NO_POLICY";
-/// What says that there is none, or another one than expected.
+/// The error code for a missing policy, or for an unexpected revision.
 const NOT_FOUND: &str = "PolicyNotFoundException";
-/// What a policy that denies answers.
+/// The error code of a policy that denies.
 const ACCESS_DENIED: &str = "AccessDeniedException";
 /// The value of a key that no condition lets through.
 const PROBE: &str = "keyfold-probe";
@@ -34,7 +34,7 @@ pub(crate) struct TablePolicy {
     pub(crate) revision: String,
 }
 
-/// The policy of a table; `None` if it has none. It may be the one of a few seconds ago.
+/// The policy of a table; `None` if it has none. It may be a few seconds old.
 pub(crate) async fn policy(client: &Client, arn: &str) -> Result<Option<TablePolicy>, DynamoError> {
     match client.get_resource_policy().resource_arn(arn).send().await {
         Ok(answer) => {
@@ -81,8 +81,8 @@ pub(crate) async fn change_policy(
     }
 }
 
-/// May this client write to the table in this way? It sends a write whose condition never holds, so nothing changes either way. Rights
-/// come before conditions.
+/// May this client write to the table in this way? It sends a write whose condition never holds, so nothing changes.
+/// DynamoDB checks permissions before conditions.
 pub(crate) async fn may_write(client: &Client, table: &Table, tried: Tried) -> Result<bool, DynamoError> {
     const NEVER: &str = "attribute_exists(#key) AND attribute_not_exists(#key)";
     let value = |kind: ScalarType| match kind {
@@ -109,7 +109,7 @@ pub(crate) async fn may_write(client: &Client, table: &Table, tried: Tried) -> R
     };
     match sent {
         Err(DynamoError::ConditionFailed { .. }) | Ok(()) => Ok(true),
-        // Credentials that are no longer good are denied too, and say nothing of the policy.
+        // Invalid credentials are denied too, and prove nothing about the policy.
         Err(DynamoError::Denied { reason, .. }) if reason == ACCESS_DENIED => Ok(false),
         Err(error) => Err(error),
     }

@@ -1,6 +1,7 @@
-//! Carries out a query plan: sends what `keyfold_core::execute` says, several requests at once, and hands it the responses.
+//! Executes a query plan: sends the requests of `keyfold_core::execute`, several concurrently, and passes it the
+//! responses.
 //!
-//! The future reads nothing by itself: dropped, it stops.
+//! The future spawns no tasks: dropping it stops it.
 
 use aws_sdk_dynamodb::Client;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -17,11 +18,11 @@ pub use keyfold_core::execute::{
     Answer, AnswerError, CONCURRENCY_DEFAULT, Position, REQUESTS_MAX, RunOptions, cap_overrun,
 };
 
-/// How many times a page is asked for, beyond the SDK's own attempts, while DynamoDB throttles or cannot be reached.
+/// Maximum attempts for a page, in addition to the SDK's, while DynamoDB throttles or is unreachable.
 pub const READ_ATTEMPTS_MAX: u32 = 5;
 
-/// Answers a plan: the first page, or the one that begins at `from`. The pages, one after the other, are the whole
-/// answer: nothing twice, nothing lost.
+/// Answers a plan: the first page, or the page at `from`. The pages together are the complete answer, without
+/// duplicates.
 ///
 /// `plan` is a plan for `table`, and `from` comes from an answer to the same plan.
 pub async fn run(
@@ -54,7 +55,7 @@ pub async fn run_counting(
             Next::Send(requests) => requests,
         };
         let done = match requests.pop() {
-            // Most plans read one page after another: such a read needs no place beside others.
+            // Most plans read one page after another and need no queue.
             Some(request) if under_way.is_none() && requests.is_empty() => read(client, request).await,
             last => {
                 let under_way = under_way.get_or_insert_with(FuturesUnordered::new);
@@ -83,7 +84,7 @@ pub async fn run_counting(
 /// Why a read failed.
 struct ReadFailure {
     error: DynamoError,
-    /// DynamoDB has refused every call, so that the read consumed nothing.
+    /// DynamoDB refused every call, so the read consumed nothing.
     is_free: bool,
 }
 
@@ -137,7 +138,7 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             QueryError::Dynamo(error) => error.code(),
@@ -145,7 +146,7 @@ impl QueryError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             QueryError::Dynamo(error) => error.hint(),

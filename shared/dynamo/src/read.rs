@@ -1,6 +1,6 @@
 //! Reads: a page of a query or a scan, and a batch of items by their keys.
 //!
-//! One call each. Which pages to ask for, how many at once and when to stop is the caller's business.
+//! One call each. The caller chooses the pages, the concurrency and the end.
 
 pub use keyfold_core::execute::{
     BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment,

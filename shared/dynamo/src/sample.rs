@@ -1,7 +1,8 @@
-//! A table that is only looked at: its description as JSON, and a sample of its items within a number of read units.
+//! A read-only view of a table: its description as JSON, and a sample of its items within a number of read units.
 //!
-//! A scan goes by the hash of the partition key, so its first page is a few whole item collections. The sample takes one small page
-//! of each of many segments instead, and one of each index that holds whole items, because what is sparse shows there.
+//! A scan follows the hash of the partition key, so its first page contains only a few item collections. The sample
+//! instead takes one small page of each of many segments, and one of each index that projects whole items, because
+//! sparse attributes show there.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -24,22 +25,22 @@ const SEGMENTS: u32 = 64;
 const PAGE_ITEMS: u32 = 25;
 /// And at most, if they come slowly.
 const PAGE_ITEMS_MAX: u32 = 500;
-/// The most items of a sample.
+/// Maximum items of a sample.
 const ITEMS_MAX: usize = 5_000;
-/// The most bytes of a sample: memory stays flat whatever the items' size.
+/// Maximum bytes of a sample, which bounds the memory.
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// How often each segment gives a page at most.
 const ROUNDS_MAX: u32 = 8;
-/// The most indexes that are looked into.
+/// Maximum indexes that are sampled.
 const INDEXES_MAX: usize = 25;
-/// What the largest item costs, eventually consistent: 400 KB in units of 4 KB, half a unit each.
+/// The cost of the largest item, eventually consistent: 400 KB in units of 4 KB, half a unit each.
 const ITEM_UNITS_MAX: f64 = 50.0;
-/// What any page costs at most: 1 MB.
+/// The maximum cost of a page: 1 MB.
 const PAGE_UNITS_MAX: f64 = 128.5;
-/// How long a sample takes at most. A page that is under way is waited for.
+/// The maximum time of a sample. A page in flight is completed.
 const SAMPLE_TIME: Duration = Duration::from_secs(6);
 
-/// What a table is, as DynamoDB says.
+/// The description of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Described {
     /// DescribeTable's answer, as far as an importer needs it.
@@ -55,7 +56,7 @@ pub struct Described {
 /// How much a sample may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleOptions {
-    /// The most read units. A page is asked for only if the largest possible one stays within.
+    /// Maximum read units. A page is requested only if the largest possible one is affordable.
     pub read_units_max: f64,
     /// How long it may take.
     pub time: Duration,
@@ -74,11 +75,11 @@ pub struct Sample {
     pub items: Vec<Item>,
     /// How many pages were read.
     pub pages: u32,
-    /// What they cost.
+    /// Their cost.
     pub read_units: f64,
 }
 
-/// Asks what a table is: DescribeTable and DescribeTimeToLive. Kinesis destinations are listed where asking is allowed.
+/// Describes a table: DescribeTable and DescribeTimeToLive. Kinesis destinations are listed if permitted.
 pub async fn table_description(client: &Client, table: &str) -> Result<Described, DynamoError> {
     let call = || Call::new("DescribeTable", table);
     let answer = client.describe_table().table_name(table).send().await;
@@ -152,7 +153,7 @@ fn as_json(table: &TableDescription) -> Value {
     if let Some(view) = table.stream_specification().and_then(|stream| stream.stream_view_type()) {
         value["StreamSpecification"] = json!({ "StreamViewType": view.as_str() });
     }
-    // What a manifest does not model: it is listed, so the names are enough.
+    // Features that a manifest cannot express. They are listed by name.
     let has = [
         ("Replicas", !table.replicas().is_empty()),
         ("GlobalTableWitnesses", !table.global_table_witnesses().is_empty()),
@@ -230,7 +231,7 @@ pub async fn sample(
     Ok(taken.sample)
 }
 
-/// The segments in an order in which the first few lie far apart.
+/// The segments in an order in which neighbours are far apart.
 fn scattered() -> impl Iterator<Item = u32> {
     (0..SEGMENTS).map(|number| number.reverse_bits() >> (u32::BITS - SEGMENTS.trailing_zeros()))
 }
@@ -271,7 +272,7 @@ impl Taken<'_> {
         (wanted as u32).clamp(PAGE_ITEMS, PAGE_ITEMS_MAX)
     }
 
-    /// Reads a page, and says where the next one begins.
+    /// Reads a page, and returns the start key of the next one.
     async fn read(&mut self, client: &Client, scan: ScanPage) -> Result<Option<Item>, DynamoError> {
         let page = scan_page(client, &scan).await?;
         self.sample.pages += 1;

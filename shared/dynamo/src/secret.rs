@@ -54,7 +54,7 @@ pub struct SecretVersion {
     /// Its id.
     #[serde(rename = "VersionId")]
     pub id: String,
-    /// What it says.
+    /// The text.
     #[serde(rename = "SecretString")]
     pub text: String,
 }
@@ -79,7 +79,7 @@ pub enum SecretError {
     /// Secrets Manager refused.
     #[error("Secrets Manager refused to read secret `{secret}`: `{code}`")]
     Refused { secret: String, code: String },
-    /// The answer is none, or the secret is binary.
+    /// The response is invalid, or the secret is binary.
     #[error("secret `{secret}` has no text")]
     NoText { secret: String },
 }
@@ -124,7 +124,7 @@ impl Secret {
     }
 }
 
-/// The service's name for what is wrong, without the name space before it.
+/// The service's error code, without its namespace.
 fn refusal(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Refusal {

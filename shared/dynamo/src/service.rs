@@ -30,7 +30,7 @@ pub struct Service {
     connector: Connector,
 }
 
-/// Why a service did not do what it was asked for.
+/// Why a service call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// The environment has no region or no credentials.
@@ -38,7 +38,7 @@ pub enum ServiceError {
     Missing {
         /// The service.
         service: &'static str,
-        /// What is missing.
+        /// The missing part.
         missing: &'static str,
     },
     /// There was no answer.
@@ -46,7 +46,7 @@ pub enum ServiceError {
     NotReached {
         /// The service.
         service: &'static str,
-        /// Where it was looked for.
+        /// The endpoint.
         endpoint: String,
     },
     /// The service refused.
@@ -54,7 +54,7 @@ pub enum ServiceError {
     Refused {
         /// The service.
         service: &'static str,
-        /// What it was asked for.
+        /// The action.
         action: String,
         /// The service's name for the reason.
         code: String,
@@ -64,7 +64,7 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             ServiceError::Missing { .. } => "aws-not-configured",
@@ -73,7 +73,7 @@ impl ServiceError {
         }
     }
 
-    /// What the reader can do about it.
+    /// A suggestion.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ServiceError::Missing { .. } => {
@@ -86,12 +86,12 @@ impl ServiceError {
 }
 
 impl Service {
-    /// Step Functions, or what `AWS_ENDPOINT_URL_SFN` names.
+    /// Step Functions, or the endpoint in `AWS_ENDPOINT_URL_SFN`.
     pub async fn step_functions(settings: &Settings) -> Result<Service, ServiceError> {
         Service::named(STATES, "AWS_ENDPOINT_URL_SFN", settings).await
     }
 
-    /// S3, or what `AWS_ENDPOINT_URL_S3` names.
+    /// S3, or the endpoint in `AWS_ENDPOINT_URL_S3`.
     pub async fn s3(settings: &Settings) -> Result<Service, ServiceError> {
         Service::named(S3, "AWS_ENDPOINT_URL_S3", settings).await
     }

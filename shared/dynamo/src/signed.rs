@@ -17,10 +17,10 @@ use aws_smithy_types::byte_stream::ByteStream;
 
 use crate::wire::bounded;
 
-/// The service that signs paths in another way than all others.
+/// The service with its own way of signing paths.
 pub(crate) const S3: &str = "s3";
 
-/// What a request is signed with.
+/// The credentials and scope of a signature.
 pub(crate) struct Signer<'s> {
     pub(crate) service: &'static str,
     pub(crate) region: &'s str,
@@ -64,7 +64,7 @@ impl Signer<'_> {
     }
 }
 
-/// Sends it: did it succeed, and what is the answer? `None` without an answer.
+/// Sends a request: its success and body. `None` without a response.
 pub(crate) async fn answer(connector: &Connector, request: Request) -> Option<(bool, Vec<u8>)> {
     let response = connector.call(request).await.ok()?;
     let ok = response.status().is_success();

@@ -13,9 +13,9 @@ use crate::Settings;
 use crate::client::streams_client;
 use crate::error::{Call, DynamoError};
 
-/// What DynamoDB says of an iterator that was left unused for too long.
+/// DynamoDB's code for an expired iterator.
 const EXPIRED: &str = "ExpiredIteratorException";
-/// What it says of a position whose records are gone.
+/// DynamoDB's code for a position whose records were trimmed.
 const TRIMMED: &str = "TrimmedDataAccessException";
 
 /// Reads streams.
@@ -30,7 +30,7 @@ pub(crate) struct ShardStart<'s> {
     pub(crate) shard: &'s str,
     /// The record that it begins after; `None` for the oldest.
     pub(crate) after: Option<&'s str>,
-    /// DynamoDB's own word for the same position, while it is known.
+    /// DynamoDB's iterator for the same position, while it is known.
     pub(crate) iterator: Option<String>,
 }
 
@@ -44,12 +44,12 @@ pub(crate) struct RecordPage {
     pub(crate) next: NextPage,
 }
 
-/// Where a shard goes on.
+/// The position of a shard's next page.
 #[derive(Debug, Default)]
 pub(crate) enum NextPage {
     /// At this iterator.
     At(String),
-    /// After the last record that is known.
+    /// After the last known record.
     #[default]
     Unknown,
     /// Nowhere: the shard has ended.
@@ -93,7 +93,7 @@ impl Streams {
             Some(iterator) => iterator,
             None => match self.position(table, stream, start.shard, start.after).await? {
                 Some(iterator) => iterator,
-                // What the position named is gone: the oldest record that is left comes next.
+                // The records at the position were trimmed: the oldest remaining record is next.
                 None => self
                     .position(table, stream, start.shard, None)
                     .await?
@@ -135,7 +135,7 @@ impl Streams {
     }
 }
 
-/// A record as a change, if it tells all of it.
+/// A record as a change, if it is complete.
 fn change(record: Record) -> Option<StreamedChange> {
     let told = record.dynamodb?;
     let kind = match record.event_name? {

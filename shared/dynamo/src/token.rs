@@ -1,8 +1,8 @@
-//! Page tokens: where an answer goes on, sealed so that only the same caller can go on with the same request.
+//! Page tokens: the position of the next page, encrypted so that only the same caller can continue the same request.
 //!
-//! A token is encrypted and authenticated (XChaCha20-Poly1305): it shows no key of any item, and not one byte of it can
-//! be changed. It is bound to the request, the caller and the model, and expires. Whatever is wrong with a token, there
-//! is one error for it, [`BadToken`]: guessing teaches nothing. The clock is the caller's.
+//! A token is encrypted and authenticated (XChaCha20-Poly1305): it reveals no key of an item and cannot be changed. It
+//! is bound to the request, the caller and the model, and expires. Every invalid token causes the same error,
+//! [`BadToken`], so that guessing reveals nothing. The caller supplies the time.
 //!
 //! ```
 //! use keyfold_core::query::QueryRequest;
@@ -27,7 +27,7 @@ pub use binding::{Binding, model_version};
 pub use envelope::{BadToken, SealError, TOKEN_CHARS_MAX};
 pub use keys::{KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, TokenKeys};
 
-/// What is sealed.
+/// The encrypted content.
 #[derive(Serialize, Deserialize)]
 struct Content<P> {
     expires_seconds: u64,

@@ -1,15 +1,15 @@
-//! Items to and from the SDK's maps. The conversions are `serde_dynamo`'s; what is added here is the refusal of a value
-//! that it does not know, where it would panic.
+//! Items to and from the SDK's maps. The conversions are `serde_dynamo`'s; this module refuses values of unknown types,
+//! for which it would panic.
 
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-/// An item as the SDK has it.
+/// The SDK's item.
 pub(crate) type SdkItem = HashMap<String, SdkValue>;
 
-/// A value of a type that this version does not know.
+/// A value of an unknown type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnknownType;
 

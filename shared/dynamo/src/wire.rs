@@ -1,12 +1,12 @@
-//! DynamoDB's answers and requests as JSON, read straight into core's types and written straight from them by core's codec
+//! DynamoDB's responses and requests as JSON, read directly into core's types and written from them by core's codec
 //! ([`keyfold_core::json`]).
 //!
-//! The SDK decodes an answer into its own items, and those are then converted: two maps for each item, with every name and value
-//! moved twice. Here the bytes become core's items at once. Only answers that are certain are read here; all others, with every
-//! error, go to the SDK's decoder, so a body means what the SDK says it means. `docs/adr/0016` has the reasons.
+//! The SDK decodes a response into its own items, which are then converted: two maps for each item, with every name and
+//! value moved twice. Here the bytes become core's items at once. Only responses in a known form are read here; all
+//! others, and every error, go to the SDK's decoder, so a body always has the SDK's meaning. `docs/adr/0016` has the
+//! reasons.
 //!
-//! Requests of reads and of writes are written here too: the values go from core's words into the text, and the SDK's items are
-//! never made.
+//! Requests of reads and writes are written here too, without the SDK's items.
 //!
 //! Start with [`Exchange`] and [`BodyText`].
 

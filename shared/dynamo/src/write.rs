@@ -1,5 +1,5 @@
-//! Writes: one item, or many; over what is there, or only where nothing is; a whole item, or a part of one. Folded keys go
-//! with all of them.
+//! Writes: one item or many; replacing, or only if the key is free; a whole item or some attributes. All of them write
+//! folded keys.
 
 mod batch;
 mod collection;

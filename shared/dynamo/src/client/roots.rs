@@ -21,10 +21,10 @@ const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// The root certificates that a client trusts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Roots {
-    /// The system's, and what `SSL_CERT_DIR` names. They are read with the first request.
+    /// The system's, and those in `SSL_CERT_DIR`. They are read with the first request.
     #[default]
     System,
-    /// Mozilla's list, which is part of the binary: a function reads no file for it when it starts.
+    /// Mozilla's list, compiled into the binary: a function reads no file for it at start-up.
     Mozilla,
     /// The certificates of one file and no others.
     Bundle(Arc<[CertificateDer<'static>]>),
@@ -43,7 +43,7 @@ pub enum RootsError {
 }
 
 impl Roots {
-    /// The bundle that `AWS_CA_BUNDLE` names, else the one that `SSL_CERT_FILE` names, if one of them is set.
+    /// The bundle in `AWS_CA_BUNDLE`, otherwise the one in `SSL_CERT_FILE`, if one of them is set.
     pub fn named(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Roots>, RootsError> {
         for name in [AWS_CA_BUNDLE, SSL_CERT_FILE] {
             if let Some(path) = variable(name).filter(|path| !path.is_empty()) {

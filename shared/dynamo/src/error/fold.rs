@@ -1,7 +1,7 @@
-//! From the SDK's errors to ours.
+//! Converts the SDK's errors.
 //!
-//! What carries data is recognised by its type, everything else by its code: a `ValidationException` and others that an
-//! operation does not model reach us as `Unhandled`.
+//! Errors with data are recognised by type, all others by code: a `ValidationException` and others that an operation
+//! does not model arrive as `Unhandled`.
 
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_dynamodb::Error as SdkError;
@@ -16,7 +16,7 @@ use aws_sdk_dynamodbstreams::config::http::HttpResponse as StreamResponse;
 use super::{Call, DynamoError, Hidden, Obstacle, Throttle};
 use crate::values;
 
-/// A stream's word for throttling; to a change of a table the same word says something else.
+/// A stream's code for throttling; for changes of a table the same code means something else.
 const STREAM_READ_TOO_OFTEN: &str = "LimitExceededException";
 
 impl DynamoError {

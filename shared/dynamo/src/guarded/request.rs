@@ -1,4 +1,4 @@
-//! A write as a request of its own: PutItem, UpdateItem or DeleteItem.
+//! A write as a single request: PutItem, UpdateItem or DeleteItem.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
@@ -19,10 +19,10 @@ use crate::wire::{Body, BodyText, DELETE, DELETE_ITEM, Exchange, PUT, PUT_ITEM, 
 const BYTES_GUESSED: usize = 1024;
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
-/// What the answer should tell beside the units. DynamoDB takes no units for it.
+/// Optional response fields. They consume no units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tell {
-    /// The item that kept the guard from holding. [`DynamoError::ConditionFailed`] has it.
+    /// The item for which the guard failed. [`DynamoError::ConditionFailed`] contains it.
     pub(crate) refused_by: bool,
     /// The item that a delete removed.
     pub(crate) deleted: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Tell {
     pub(crate) collection: bool,
 }
 
-/// What the response to a write says.
+/// The response to a write.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) consumed: Consumed,

@@ -1,4 +1,4 @@
-//! A write as a PartiQL statement, where it can be one: 25 of them go in one round trip, each with a result of its own.
+//! A write as a PartiQL statement, if possible: 25 of them fit in one round trip, each with a separate result.
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html>
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::wire::{
     BATCH_EXECUTE_STATEMENT, Body, BodyText, Exchange, STATEMENTS, StatementAnswer, StatementsAnswer, send,
 };
 
-/// The most statements that DynamoDB takes in one request.
+/// Maximum statements in one DynamoDB request.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html>
 pub const STATEMENTS_MAX: usize = 25;
 /// The longest statement that DynamoDB takes.
@@ -32,7 +32,7 @@ pub const STATEMENTS_MAX: usize = 25;
 pub const STATEMENT_CHARS_MAX: usize = 8192;
 /// Room for the values of a statement, and for the text of an UPDATE: most items are of a few hundred bytes.
 const STATEMENT_BYTES_GUESSED: usize = 512;
-/// Room for the values of an UPDATE: its keys, and what these are made of.
+/// Initial capacity for the values of an UPDATE: its keys and their attributes.
 const PARAMETERS_GUESSED: usize = 16;
 
 /// A statement with its parameters, as DynamoDB's JSON.
@@ -40,17 +40,18 @@ const PARAMETERS_GUESSED: usize = 16;
 pub(crate) struct Statement(Hidden<String>);
 
 impl Statement {
-    /// What is written up to its text.
+    /// The JSON before the text of a statement.
     const OPENING: &str = "{\"Statement\":\"";
 
-    /// A statement whose text comes next, escaped as it stands in JSON. `bytes`: how long the text will be, about.
+    /// Starts a statement; its text follows, escaped for JSON. `bytes`: the approximate length of the text.
     fn opened(bytes: usize) -> String {
         let mut json = String::with_capacity(bytes + STATEMENT_BYTES_GUESSED);
         json.push_str(Statement::OPENING);
         json
     }
 
-    /// The statement, if its text is not too long. With its escapes, so some that DynamoDB would take go as requests of their own.
+    /// The statement, if its text is short enough. Escapes count, so some statements that DynamoDB would accept become
+    /// single requests.
     fn short<'v>(json: String, parameters: impl Iterator<Item = &'v AttributeValue>) -> Option<Statement> {
         let is_short = json.len() - Statement::OPENING.len() <= STATEMENT_CHARS_MAX;
         is_short.then(|| Statement::closed(json, parameters))
@@ -65,7 +66,8 @@ impl Statement {
     }
 }
 
-/// The write as a statement: an INSERT where nothing may be, or an UPDATE with its guard in WHERE. `None` for all others.
+/// The write as a statement: an INSERT if the key must be free, or an UPDATE with its guard in WHERE. `None` for all
+/// others.
 pub(crate) fn statement(table: &str, action: &Action, guard: &Guard) -> Option<Statement> {
     match (action, guard) {
         (Action::Put(item), Guard::Absent) => short_insert(table, item),
@@ -76,7 +78,7 @@ pub(crate) fn statement(table: &str, action: &Action, guard: &Guard) -> Option<S
     }
 }
 
-/// A put as an INSERT, though its guard lets it go over something older too. `None` for all other writes.
+/// A put as an INSERT, although its guard also allows replacing an older item. `None` for all other writes.
 pub(crate) fn put_as_insert(table: &str, action: &Action, guard: &Guard) -> Option<Statement> {
     match (action, guard) {
         (Action::Put(item), Guard::Absent | Guard::AbsentOr(_)) => short_insert(table, item),
@@ -93,7 +95,7 @@ fn short_insert(table: &str, item: &Item) -> Option<Statement> {
     Statement::short(insert_text(table, item), item.values())
 }
 
-/// Items with the same attributes have the same text, which DynamoDB need not parse anew: an item has its names in order.
+/// Items with the same attributes have the same text, which DynamoDB can cache: an item's names are sorted.
 fn insert_text(table: &str, item: &Item) -> String {
     let room = item.keys().map(|name| name.len() + "'': ?, ".len()).sum::<usize>();
     let mut text = Statement::opened(HEAD.len() + table.len() + room + "\"\" VALUE {}".len());
@@ -202,7 +204,7 @@ fn quote(text: &mut String, name: &str) {
     text.push_str("\\\"");
 }
 
-/// Sends the statements in one request, once: what became of each, and what they cost. An error is one of the whole request.
+/// Sends the statements in one request, once: their results and their cost. An error is one of the whole request.
 pub(crate) async fn execute(
     client: &Client,
     table: &str,
@@ -219,7 +221,7 @@ pub(crate) async fn execute(
         }
         None => sdk_results(&answer, &call),
     };
-    // An answer that lacks a result says nothing of that statement: it may have been carried out.
+    // A missing result leaves the outcome of that statement unknown.
     let unknown = || StatementResult::Failed(Arc::new(DynamoError::Unreadable { call: call.clone() }));
     results.resize_with(count, unknown);
     Ok((results, consumed))
@@ -239,7 +241,7 @@ pub(crate) fn body(statements: &[Statement]) -> Body {
     .done()
 }
 
-/// What the SDK says of each, and what they cost.
+/// The SDK's results, and the cost.
 pub(crate) fn sdk_results(
     answer: &BatchExecuteStatementOutput,
     call: &Call,
@@ -248,11 +250,11 @@ pub(crate) fn sdk_results(
     (results, consumed::of_all(answer.consumed_capacity()))
 }
 
-/// What became of one statement.
+/// The result of one statement.
 #[derive(Debug, Clone)]
 pub(crate) enum StatementResult {
     Written,
-    /// The guard did not hold. DynamoDB does not tell what was there.
+    /// The guard failed. DynamoDB does not return the item.
     Refused,
     /// Shared, because a request that fails as a whole fails all of its statements.
     Failed(Arc<DynamoError>),

@@ -15,7 +15,7 @@ use crate::error::{Call, DynamoError};
 use crate::values::{SdkItem, from_sdk};
 use crate::wire::{BATCH_GET, BatchAnswer, Exchange, send};
 
-/// Reads a batch of items. Keys that DynamoDB leaves unprocessed are asked for again; all are read, or it is an error.
+/// Reads a batch of items. Unprocessed keys are retried; if some stay unread, it is an error.
 pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
     batch_get_watched(client, batch, &|_| {}).await
 }
@@ -75,7 +75,7 @@ async fn ask(client: &Client, batch: &BatchGet, keys: &[Item]) -> Result<BatchAn
     }
 }
 
-/// The answer as the SDK has it.
+/// The SDK's response.
 pub(crate) fn sdk_batch(
     answer: BatchGetItemOutput,
     call: impl Fn() -> Call,

@@ -1,4 +1,4 @@
-//! What a page of a query and a page of a scan have in common.
+//! The common parts of query pages and scan pages.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ConsumedCapacity;
@@ -16,7 +16,7 @@ pub(super) fn call(page: &PageRequest, operation: &'static str) -> Call {
     Call::on(operation, &page.table, page.index.as_deref())
 }
 
-/// An answer to a query or a scan, as the SDK has it.
+/// The SDK's response to a query or a scan.
 pub(crate) struct SdkPage {
     pub(crate) items: Option<Vec<SdkItem>>,
     pub(crate) count: i32,
@@ -33,7 +33,7 @@ impl SdkPage {
         for item in arrived {
             items.push(from_sdk(item).map_err(unreadable)?);
         }
-        // An empty key is no key: it means that there is no more.
+        // An empty key means that there is no next page.
         let last_key = self.last_key.filter(|key| !key.is_empty()).map(from_sdk).transpose();
         Ok(Page {
             items,

@@ -13,7 +13,7 @@ const BYTES_GUESSED: usize = 512;
 const KEY_BYTES_GUESSED: usize = 128;
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
-/// The request for a page of a query, from this key on, of at most so many items.
+/// The request for a page of a query, from this key on, of at most `limit` items.
 pub(super) fn query(query: &QueryPage, start: Option<&Item>, limit: Option<u32>) -> Body {
     page(&QUERY_ITEMS, &query.page, start, limit)
         .text("KeyConditionExpression", Some(&query.key_condition))
@@ -23,7 +23,7 @@ pub(super) fn query(query: &QueryPage, start: Option<&Item>, limit: Option<u32>)
 
 /// The request for a page of a scan.
 pub(super) fn scan(scan: &ScanPage, start: Option<&Item>, limit: Option<u32>) -> Body {
-    // The one segment of one is the table. The embedded DynamoDB looks at all of it for every page that names a segment.
+    // A single segment is the whole table. The embedded DynamoDB would scan all of it for every page with a segment.
     let segment = scan.segment.filter(|segment| (segment.number, segment.total) != (0, 1));
     page(&SCAN_ITEMS, &scan.page, start, limit)
         .plain("Segment", segment.map(|segment| segment.number))
@@ -31,7 +31,7 @@ pub(super) fn scan(scan: &ScanPage, start: Option<&Item>, limit: Option<u32>) ->
         .done()
 }
 
-/// What both have.
+/// The common fields of both.
 fn page(operation: &Operation, page: &PageRequest, start: Option<&Item>, limit: Option<u32>) -> BodyText {
     let (select, projection) = match &page.fetch {
         Fetch::All => (Some(Select::AllAttributes), None),
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// What the builders of both requests are called alike.
+    /// The methods that both builders share.
     macro_rules! paged {
         ($builder:expr, $page:expr, $start:expr, $limit:expr) => {
             $builder

@@ -1,8 +1,7 @@
-//! Global indexes that a live table lacks, added one after the other.
+//! Adds the missing global indexes to a live table, one after the other.
 //!
-//! Nothing is remembered: what comes next follows from DescribeTable alone. So this can be interrupted anywhere and begun
-//! again, also by somebody else. Nothing is deleted or replaced: a table or an index that is another one is refused before
-//! anything is changed.
+//! No state is stored: the next step follows from DescribeTable alone, so the command can be interrupted and repeated,
+//! also by another user. Nothing is deleted or replaced: a different table or index is refused before anything changes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,7 +26,7 @@ use crate::error::{Call, DynamoError};
 
 /// The longest wait for one index. DynamoDB fills the index of a large table for hours.
 pub const INDEX_ACTIVE_WAIT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How many calls in a row may fail in a way that may pass.
+/// Maximum consecutive transient errors.
 const FAILURES_MAX: u32 = 20;
 
 /// A table whose indexes are added, as DynamoDB describes it.
@@ -59,19 +58,19 @@ pub struct LiveIndex {
 pub enum IndexPhase {
     /// The table has no such index.
     Missing,
-    /// DynamoDB makes room for it.
+    /// DynamoDB allocates resources for it.
     Creating,
     /// DynamoDB puts the table's items into it.
     Filling,
     /// Its capacity is being changed.
     Updating,
-    /// Somebody has deleted it, and it is not gone yet.
+    /// It is being deleted.
     Deleting,
     /// It can be used.
     Active,
 }
 
-/// Units per second that an index can take at once, without growing with its traffic first.
+/// The units per second that an index can serve at once, before it scales with its traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmThroughput {
     /// Read units per second.
@@ -98,7 +97,7 @@ pub enum AddIndexError {
 }
 
 impl AddIndexError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             AddIndexError::Dynamo(error) => error.code(),
@@ -107,7 +106,7 @@ impl AddIndexError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             AddIndexError::Dynamo(error) => error.hint(),
@@ -118,7 +117,7 @@ impl AddIndexError {
 }
 
 impl IndexPhase {
-    /// Its name, for people and programs.
+    /// Its name in messages and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             IndexPhase::Missing => "missing",
@@ -147,7 +146,7 @@ impl LiveIndexes {
         self.indexes.iter().filter(|index| index.phase == IndexPhase::Missing).map(|index| &*index.name)
     }
 
-    /// The indexes that somebody has asked for and that cannot be used yet.
+    /// The indexes that are being created and cannot be used yet.
     pub(super) fn busy(found: &TableDescription) -> impl Iterator<Item = String> {
         let busy = |index: &&GlobalSecondaryIndexDescription| {
             !matches!(IndexPhase::of(index), IndexPhase::Active | IndexPhase::Deleting)
@@ -212,7 +211,7 @@ impl fmt::Display for LiveIndexes {
     }
 }
 
-/// Refuses a table that is another one, and indexes that cannot become what the manifest says.
+/// Refuses a different table, and indexes that cannot become those of the manifest.
 fn check(table: &Table, wanted: &[&Index], found: &TableDescription) -> Result<(), AddIndexError> {
     let of_name = |name: &str| wanted.iter().find(|index| index.name == name);
     let of_table = table.key_attributes();
@@ -242,7 +241,7 @@ fn check(table: &Table, wanted: &[&Index], found: &TableDescription) -> Result<(
     }
 }
 
-/// How far these indexes of the model are in the live table. Changes nothing.
+/// The progress of these indexes in the live table. Read-only.
 pub async fn live_indexes(
     client: &Client,
     table: &Table,
@@ -251,8 +250,8 @@ pub async fn live_indexes(
     LiveIndexes::of(table, wanted, &description(client, table).await?)
 }
 
-/// Adds these indexes of the model to the live table, each when the one before it is active, and returns when all of them are.
-/// What DescribeTable says is told before each step. A table with provisioned capacity gives each new index its own.
+/// Adds these indexes to the live table, each when the previous one is active, and returns when all are. The result of
+/// DescribeTable is reported before each step. In a table with provisioned capacity each new index gets its own.
 pub async fn add_indexes(
     client: &Client,
     table: &Table,
@@ -267,7 +266,7 @@ pub async fn add_indexes(
             Ok(AddProgress::Done(live)) => return Ok(live),
             Ok(AddProgress::Sent) => (changed, attempt, failures) = (Instant::now(), 0, 0),
             Ok(AddProgress::Wait) => failures = 0,
-            // A wait of hours outlives a lost connection. Another change of the table may have begun since it was described.
+            // A wait of hours must survive a lost connection. Another change of the table may have started in between.
             Err(AddIndexError::Dynamo(error)) if may_pass(&error) && failures < FAILURES_MAX => failures += 1,
             Err(error) => return Err(error),
         }
@@ -283,7 +282,7 @@ pub async fn add_indexes(
 enum AddProgress {
     /// Every index is active.
     Done(LiveIndexes),
-    /// An index was asked for.
+    /// An index was requested.
     Sent,
     /// Something is still being changed.
     Wait,
@@ -317,8 +316,8 @@ async fn step(
     Ok(AddProgress::Sent)
 }
 
-/// The definitions of all key attributes that the table will have, and the index itself. DynamoDB refuses definitions that no
-/// key uses, so those of indexes that come later are not among them.
+/// The index, and the definitions of all key attributes of the table with it. DynamoDB refuses definitions that no key
+/// uses, so those of later indexes are not included.
 fn creation(
     table: &Table,
     index: &Index,

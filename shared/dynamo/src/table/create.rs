@@ -101,7 +101,7 @@ fn is_active(table: &TableDescription) -> bool {
         && indexes.iter().all(|index| index.index_status() == Some(&IndexStatus::Active))
 }
 
-/// Why a table is not there as the model says.
+/// Why the table could not be created, or differs from the model.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum EnsureError {
@@ -114,7 +114,7 @@ pub enum EnsureError {
 }
 
 impl EnsureError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             EnsureError::Dynamo(error) => error.code(),
@@ -123,7 +123,8 @@ impl EnsureError {
     }
 }
 
-/// Creates the table unless it exists, and says whether it did. One that exists is waited for and compared, never changed.
+/// Creates the table unless it exists, and returns whether it did. An existing table is waited for and compared, never
+/// changed.
 pub async fn ensure_table(
     client: &Client,
     table: &Table,

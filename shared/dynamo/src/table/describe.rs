@@ -8,7 +8,7 @@ use super::diff::TableDiff;
 use super::schema::TableOptions;
 use crate::error::{Call, DynamoError};
 
-/// How the table in DynamoDB differs from what the model and the options say.
+/// The differences between the table in DynamoDB, and the model and the options.
 pub async fn describe(
     client: &Client,
     table: &Table,
@@ -17,13 +17,13 @@ pub async fn describe(
     description(client, table).await.map(|found| TableDiff::of(table, options, &found))
 }
 
-/// What DynamoDB calls this table and no other one, even if another one has its name later.
+/// DynamoDB's unique id of this table; a later table with the same name has another one.
 pub async fn table_id(client: &Client, table: &Table) -> Result<String, DynamoError> {
     let found = description(client, table).await?;
     Ok(found.table_id.or(found.table_arn).unwrap_or_default())
 }
 
-/// How many names of tables are looked at: the default quota of an account.
+/// Maximum tables whose names are read: the default quota of an account.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
 const TABLES_MAX: usize = 2500;
 

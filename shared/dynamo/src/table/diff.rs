@@ -41,7 +41,7 @@ pub enum Difference {
         /// The index.
         index: String,
     },
-    /// The index is local and should be global, or the other way round.
+    /// The index is local and should be global, or vice versa.
     IndexKind {
         /// The index.
         index: String,
@@ -55,7 +55,7 @@ pub enum Difference {
         /// The projection in DynamoDB.
         found: String,
     },
-    /// The table has an index that the model does not know. Queries are not harmed; each write pays for it.
+    /// An index that the model does not have. Queries still work; each write pays for it.
     UnknownIndex {
         /// The index.
         index: String,
@@ -64,13 +64,13 @@ pub enum Difference {
     NoStream,
 }
 
-/// What to do about an index that is another one.
+/// The hint for a different index.
 pub(super) const OTHER_INDEX: &str = "DynamoDB cannot change an index: give the manifest's index another name, or correct the manifest; nothing was changed";
-/// What to do about a local index that is missing.
+/// The hint for a missing local index.
 pub(super) const NO_LOCAL_INDEX: &str = "make it a global index (give it a `partition`), or retrofit into a new table that has it; nothing was changed";
 
 impl Difference {
-    /// What a person can do about it.
+    /// A suggestion.
     pub(super) fn hint(&self) -> &'static str {
         match self {
             Difference::Keys { index: None, .. } => {
@@ -100,17 +100,17 @@ impl TableDiff {
         TableDiff { differences }
     }
 
-    /// Is the table as the model says?
+    /// Are there no differences?
     pub fn is_empty(&self) -> bool {
         self.differences.is_empty()
     }
 
-    /// Was a stream asked for, and is there none with both images?
+    /// Is a required stream with both images missing?
     pub fn lacks_stream(&self) -> bool {
         self.differences.contains(&Difference::NoStream)
     }
 
-    /// Can the model be used with this table? What costs money but does no harm does not count.
+    /// Can the model be used with this table? Differences that only cost money are ignored.
     pub fn is_compatible(&self) -> bool {
         self.differences.iter().all(|difference| matches!(difference, Difference::UnknownIndex { .. }))
     }
@@ -132,7 +132,7 @@ fn has_both_images(table: &TableDescription) -> bool {
 
 fn schema_differences(wanted: &Schema, found: &Schema) -> Vec<Difference> {
     let types = wanted.types.iter().filter_map(|(attribute, type_)| {
-        // An attribute that DynamoDB knows no type of is in no key there: that key differs already.
+        // An attribute without a type in DynamoDB is in no key there, so its key differs already.
         let other = found.types.get(attribute).filter(|other| *other != type_)?;
         Some(Difference::KeyType {
             attribute: attribute.clone(),

@@ -1,8 +1,8 @@
-//! What it takes to make a live table what the manifest says, and doing it: the table itself, its stream, the time-to-live, and
-//! global indexes one after the other.
+//! Plans and applies the changes that make a live table match the manifest: the table itself, its stream, the time to
+//! live, and global indexes one after the other.
 //!
-//! Nothing is remembered: each run compares anew, so it can be interrupted anywhere and repeated. Nothing is deleted or
-//! replaced. What DynamoDB cannot change is found before anything is changed, and then nothing is.
+//! No state is stored: each run compares again, so it can be interrupted and repeated. Nothing is deleted or replaced.
+//! Differences that DynamoDB cannot change are found first, and then nothing is changed.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ use super::stream::enable_stream;
 use super::stream::enable_ttl;
 use crate::error::DynamoError;
 
-/// A table of the manifest beside the one in DynamoDB.
+/// The differences between a table of the manifest and the one in DynamoDB.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TablePlan {
-    /// What [`carry_out`](TablePlan::carry_out) does, in this order.
+    /// The steps of [`carry_out`](TablePlan::carry_out), in order.
     pub steps: Vec<TableStep>,
-    /// What it cannot do. While there is any, it does nothing.
+    /// Differences that cannot be changed. If there are any, no step is taken.
     pub obstacles: Vec<Mismatch>,
-    /// What DynamoDB has and the manifest does not mention. It is left as it is.
+    /// Parts of the table that are not in the manifest. They stay unchanged.
     pub extras: Vec<Mismatch>,
     /// About how many items the table has: DynamoDB counts them every few hours.
     pub items: u64,
@@ -41,7 +41,7 @@ pub struct TablePlan {
 pub enum TableStep {
     /// The table is created, on demand, with all its indexes.
     Create,
-    /// An index is waited for: somebody has asked for it already.
+    /// Waits for an index that is being created already.
     Await {
         /// The index.
         index: String,
@@ -72,7 +72,7 @@ pub enum Mismatch {
     Schema(Difference),
     /// The stream does not hold both images. DynamoDB cannot change that of a stream.
     StreamView {
-        /// What it holds, in DynamoDB's word.
+        /// Its projection, in DynamoDB's terms.
         found: String,
     },
     /// Items go by another attribute.
@@ -122,7 +122,7 @@ impl TablePlan {
         plan
     }
 
-    /// Is the table as the manifest says?
+    /// Does the table match the manifest?
     pub fn is_done(&self) -> bool {
         self.steps.is_empty() && self.obstacles.is_empty()
     }
@@ -135,7 +135,7 @@ impl TablePlan {
         })
     }
 
-    /// Makes the table what the model says, or changes nothing. What DescribeTable says of its indexes is told as they are
+    /// Makes the table match the model, or changes nothing. The result of DescribeTable is reported while indexes are
     /// added.
     pub async fn carry_out(
         &self,
@@ -173,7 +173,7 @@ impl TablePlan {
 }
 
 impl Mismatch {
-    /// What the reader can do about it.
+    /// A suggestion.
     pub fn hint(&self) -> &'static str {
         match self {
             Mismatch::NoTable { .. } => {
@@ -224,7 +224,7 @@ impl fmt::Display for TableStep {
     }
 }
 
-/// What a table needs besides what the model says of it: a stream, if a retrofit begins there or can lead back from there.
+/// The options of a table besides the model: a stream, if a retrofit starts there or can roll back from there.
 pub fn table_options(model: &Model, table: &Table) -> TableOptions {
     let follows = |retrofit: &Retrofit| {
         retrofit.from == table.id
@@ -234,7 +234,7 @@ pub fn table_options(model: &Model, table: &Table) -> TableOptions {
     TableOptions { stream: model.retrofits.iter().any(follows) }
 }
 
-/// Compares the table in DynamoDB with the model. Changes nothing.
+/// Compares the table in DynamoDB with the model. Read-only.
 pub async fn plan_table(
     client: &Client,
     table: &Table,
@@ -251,8 +251,8 @@ pub async fn plan_table(
     Ok(TablePlan::of(table, options, &found, expires))
 }
 
-/// The same of a table that exists outside the stack (`managed = false`). Where it does not exist and a table that the manifest does
-/// not declare has nearly the same name, the name is taken for misspelt, and nothing is created.
+/// [`plan_table`] for a table outside the stack (`managed = false`). If it does not exist and an undeclared table has a
+/// similar name, the name counts as misspelt, and nothing is created.
 pub async fn plan_existing(client: &Client, model: &Model, table: &Table) -> Result<TablePlan, DynamoError> {
     let plan = plan_table(client, table, table_options(model, table)).await?;
     if plan.steps.first() != Some(&TableStep::Create) {
@@ -271,11 +271,11 @@ pub async fn plan_existing(client: &Client, model: &Model, table: &Table) -> Res
     })
 }
 
-/// Why a table is not as the manifest says after all.
+/// Why a table does not match the manifest.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ApplyError {
-    /// Something stands in the way. Nothing was changed.
+    /// Differences that cannot be changed. Nothing was changed.
     #[error("table `{table}` differs from the manifest: {}", listed(.obstacles))]
     Obstacles { table: String, obstacles: Vec<Mismatch> },
     /// An index could not be added.
@@ -287,7 +287,7 @@ pub enum ApplyError {
 }
 
 impl ApplyError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             ApplyError::Obstacles { .. } => "table-differs",
@@ -296,7 +296,7 @@ impl ApplyError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ApplyError::Obstacles { obstacles, .. } => obstacles.first().map(Mismatch::hint),

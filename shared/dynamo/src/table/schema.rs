@@ -1,4 +1,4 @@
-//! What a table looks like: the common ground of the model and of DynamoDB's description of a table.
+//! The schema of a table: the common form of the model and of DynamoDB's description.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,7 +36,7 @@ pub struct KeyNames {
     pub sort: Vec<String>,
 }
 
-/// What an index holds besides keys.
+/// The projection of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Projected {
     All,
@@ -44,7 +44,7 @@ pub(crate) enum Projected {
     Include(BTreeSet<String>),
 }
 
-/// What a table has besides what the model says.
+/// The options of a table besides the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableOptions {
     /// A stream with both images.
@@ -52,7 +52,7 @@ pub struct TableOptions {
 }
 
 impl Schema {
-    /// What the model says a table should look like.
+    /// The schema of a table of the model.
     pub(crate) fn of_model(table: &Table) -> Schema {
         let keys = table.key_attributes().chain(table.indexes.iter().flat_map(Index::key_attributes));
         Schema {
@@ -66,7 +66,7 @@ impl Schema {
         }
     }
 
-    /// What DynamoDB says a table looks like.
+    /// The schema in DynamoDB's description of a table.
     pub(crate) fn of_description(table: &TableDescription) -> Schema {
         let types = table.attribute_definitions().iter();
         let local = table

@@ -1,4 +1,4 @@
-//! Switching a table's stream on: most tables have none until something wants to follow them.
+//! Enables a table's stream, which most tables do not have yet.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::TimeToLiveSpecification;
@@ -26,7 +26,7 @@ pub async fn enable_stream(client: &Client, table: &Table) -> Result<bool, Dynam
     Ok(false)
 }
 
-/// Lets the table delete items by the attribute that the model names, if it names one and the table does not do so yet.
+/// Enables time to live by the model's attribute, if it has one and the table does not use it yet.
 pub async fn enable_ttl(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let Some(attribute) = &table.ttl else { return Ok(()) };
     if expires_by(client, table).await?.as_ref() == Some(attribute) {

@@ -1,4 +1,4 @@
-//! What a token is bound to: request, caller, model.
+//! The binding of a token to request, caller and model.
 
 use keyfold_core::query::QueryRequest;
 use sha2::{Digest, Sha256};
@@ -7,10 +7,10 @@ use super::envelope::VERSION;
 
 const DIGEST_BYTES: usize = 32;
 
-/// Keeps what is authenticated here apart from anything else that a key could ever be used for.
+/// Domain separation from any other use of the key.
 const PURPOSE: &[u8] = b"keyfold page token";
 
-/// What a token is bound to.
+/// The binding of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     request: [u8; DIGEST_BYTES],
@@ -44,7 +44,7 @@ pub fn model_version(manifest_text: &str) -> [u8; DIGEST_BYTES] {
     Sha256::digest(manifest_text).into()
 }
 
-/// A digest of what is asked, with every digit of its numbers, however its members were ordered.
+/// A digest of the request, with exact numbers, independent of the order of its members.
 fn request_digest(request: &QueryRequest) -> [u8; DIGEST_BYTES] {
     let asked = QueryRequest { page: None, explain: false, ..request.clone() };
     match serde_json::to_string(&asked) {

@@ -5,12 +5,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 pub(super) const NONCE_BYTES: usize = 24;
 
-/// The version of this form and of the position that is sealed in it. It is part of what is authenticated.
+/// The version of this form and of the encrypted position. It is authenticated.
 pub(super) const VERSION: u8 = 1;
 
 /// A token's parts.
 pub(super) struct Envelope<'a> {
-    /// Not secret: it says which key opens the token. At most 255 bytes.
+    /// The id of the token's key, not secret. At most 255 bytes.
     pub(super) key_id: &'a str,
     pub(super) nonce: [u8; NONCE_BYTES],
     pub(super) sealed: &'a [u8],
@@ -38,7 +38,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The bytes of a token. There is one way only to write them.
+/// The bytes of a token. Only its canonical encoding is accepted.
 pub(super) fn decode(token: &str) -> Result<Vec<u8>, BadToken> {
     if token.len() > TOKEN_CHARS_MAX {
         return Err(BadToken);
@@ -55,12 +55,12 @@ pub const TOKEN_CHARS_MAX: usize = 128 * 1024;
 pub struct BadToken;
 
 impl BadToken {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(self) -> &'static str {
         "bad-page-token"
     }
 
-    /// What the reader can do about it.
+    /// A suggestion.
     pub fn hint(self) -> &'static str {
         "ask again from the first page"
     }
@@ -78,7 +78,7 @@ pub enum SealError {
 }
 
 impl SealError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             SealError::TooLong => "page-token-too-long",

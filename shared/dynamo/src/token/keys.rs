@@ -12,14 +12,14 @@ use super::envelope::SealError;
 use super::envelope::{self, Envelope};
 use crate::secret::SecretVersion;
 
-/// The most keys of one ring.
+/// Maximum keys in one ring.
 pub const KEYS_MAX: usize = 16;
 
 /// The least characters of a generated secret: 40 of 62 are more than 230 bits.
 pub const SECRET_CHARS_MIN: usize = 40;
 
 const KEY_BYTES: usize = 32;
-/// Keeps what is made of a secret here apart from anything else that it could ever be used for.
+/// Domain separation from any other use of the secret.
 const SECRET_PURPOSE: &[u8] = b"keyfold page token key";
 const ID_BYTES_MAX: usize = 64;
 
@@ -97,7 +97,7 @@ impl TokenKeys {
         Ok(TokenKeys { first, others: keys.collect::<Result<_, _>>()? })
     }
 
-    /// Is the token sealed with one of these keys, as far as it says? What is no token is nobody's.
+    /// Does the token name one of these keys? False for invalid tokens.
     pub fn know(&self, token: &str) -> bool {
         let Ok(bytes) = envelope::decode(token) else { return false };
         Envelope::read(&bytes).is_ok_and(|envelope| self.find(envelope.key_id).is_some())

@@ -209,7 +209,7 @@ proptest! {
     #[test]
     fn no_random_bytes_are_a_token(mut bytes in prop::collection::vec(any::<u8>(), 0..200), header in any::<bool>()) {
         if header {
-            // As far as it is no secret, it looks like one.
+            // Its public part looks valid.
             bytes.splice(..0, [envelope::VERSION, 1, b'a']);
         }
         let token = URL_SAFE_NO_PAD.encode(bytes);

@@ -1,4 +1,4 @@
-//! Whole answers: a page of a Query or a Scan, what a BatchGetItem got, and what became of statements.
+//! Whole responses: a page of a Query or a Scan, the items of a BatchGetItem, and the results of statements.
 
 use std::str::FromStr;
 
@@ -20,7 +20,7 @@ pub(crate) struct BatchAnswer {
     pub(crate) consumed: Consumed,
 }
 
-/// What became of the statements of one BatchExecuteStatement.
+/// The results of one BatchExecuteStatement.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct StatementsAnswer {
     /// One for each, in their order.
@@ -29,7 +29,7 @@ pub(crate) struct StatementsAnswer {
     pub(crate) consumed: Consumed,
 }
 
-/// What became of one statement. Whatever else can become of one is left to the SDK's decoder.
+/// The result of one statement. Other results are left to the SDK's decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatementAnswer {
     Written,
@@ -37,7 +37,7 @@ pub(crate) enum StatementAnswer {
     Refused,
 }
 
-/// What `read` reads in a body. `None`: the body has something that only the SDK's decoder may judge.
+/// The value that `read` finds in a body. `None`: the body contains something that only the SDK's decoder may judge.
 fn whole<'b, T>(body: &'b [u8], read: impl FnOnce(&mut Reader<'b>) -> Result<T, JsonError>) -> Option<T> {
     let mut reader = Reader::new(std::str::from_utf8(body).ok()?).with_base64_as_written();
     let answer = read(&mut reader).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn batch(body: &[u8]) -> Option<BatchAnswer> {
     })
 }
 
-/// The cost of a single write. `None` also if the answer says more than that.
+/// The cost of a single write. `None` if the response contains anything else.
 pub(super) fn written(body: &[u8]) -> Option<Consumed> {
     let mut consumed = None;
     whole(body, |reader| {
@@ -109,7 +109,7 @@ pub(super) fn written(body: &[u8]) -> Option<Consumed> {
     Some(consumed.unwrap_or_default())
 }
 
-/// What became of statements that write. `None` also if one failed for another reason than its guard.
+/// The results of writing statements. `None` if one failed for another reason than its guard.
 pub(super) fn statements(body: &[u8]) -> Option<StatementsAnswer> {
     let (mut responses, mut consumed) = (None, None);
     whole(body, |reader| {
@@ -215,7 +215,7 @@ fn units(reader: &mut Reader<'_>) -> Result<f64, JsonError> {
     plain_number(reader)
 }
 
-/// The most digits that a float can distinguish.
+/// The maximum digits that a float can distinguish.
 const DIGITS_MAX: usize = 15;
 
 /// A number that is not negative, has no exponent and not too many digits: no other is a count or a price.

@@ -1,6 +1,7 @@
-//! Our request, which comes in place of the SDK's.
+//! Our request, which replaces the SDK's.
 //!
-//! The SDK's input then holds only what the endpoint depends on, the table's name. The SDK keeps everything else, as for answers.
+//! The SDK's input then contains only the table's name, on which the endpoint depends. The SDK still does everything
+//! else, as for responses.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -30,7 +31,7 @@ pub(crate) struct BodyText {
 }
 
 impl BodyText {
-    /// A request of this operation, with room for so many bytes.
+    /// A request of this operation, with an initial capacity.
     pub(crate) fn of(operation: &Operation, bytes: usize) -> BodyText {
         BodyText { target: operation.0, ..BodyText::object(bytes) }
     }
@@ -93,7 +94,7 @@ impl BodyText {
     }
 }
 
-/// An operation, as the header says it.
+/// An operation, in the form of the request header.
 pub(crate) struct Operation(&'static str);
 
 pub(crate) const PUT_ITEM: Operation = Operation("DynamoDB_20120810.PutItem");
@@ -106,7 +107,7 @@ pub(crate) const BATCH_EXECUTE_STATEMENT: Operation = Operation("DynamoDB_201208
 
 #[cfg(test)]
 impl Body {
-    /// What it sends.
+    /// The request that it sends.
     pub(crate) fn said(&self) -> Said {
         read(&self.request().unwrap())
     }
@@ -116,7 +117,7 @@ impl Body {
 #[cfg(test)]
 pub(crate) type Said = (Vec<(String, String)>, serde_json::Value);
 
-/// What the SDK sends of this input, by the configuration of its operation.
+/// The request that the SDK sends for this input, by the configuration of its operation.
 #[cfg(test)]
 pub(crate) fn said(config: Option<FrozenLayer>, input: Input) -> Said {
     let config = config.unwrap();
@@ -137,7 +138,7 @@ fn read(request: &HttpRequest) -> Said {
 }
 
 impl Body {
-    /// The request. It is made once for a call: what is sent again is a copy of it.
+    /// The request. It is built once for a call; attempts send copies of it.
     pub(super) fn request(&self) -> Result<HttpRequest, BoxError> {
         let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).take();
         let text = text.ok_or("the request was written already")?;

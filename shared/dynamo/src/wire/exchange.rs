@@ -1,9 +1,9 @@
-//! How our request and our decoder come in place of the SDK's: by an interceptor, which is public in the SDK.
+//! Replaces the SDK's request and decoder by ours, with an interceptor, which is a public API of the SDK.
 //!
-//! The SDK keeps everything else: endpoint, credentials, retries, time-outs, connections, errors.
+//! The SDK still handles endpoint, credentials, retries, time-outs, connections and errors.
 //!
-//! Our clients have the interceptor from the start: adding it to one call makes the SDK compute a configuration for that call. Request
-//! and decoder of a call wait in a task-local value until the interceptor takes them.
+//! Our clients have the interceptor from the start: adding it to one call makes the SDK compute a configuration for
+//! that call. The request and decoder of a call wait in a task-local value until the interceptor takes them.
 
 use std::cell::Cell;
 use std::env;
@@ -43,12 +43,12 @@ use tokio::task::futures::TaskLocalFuture;
 use super::answer::{self, BatchAnswer, StatementsAnswer};
 use super::body::Body;
 
-/// Set to anything: every answer is decoded by the SDK. It is the way back if our decoder is ever found to be wrong.
+/// If set, the SDK decodes every response: a way out if our decoder is ever wrong.
 pub(crate) const SDK_DECODER: &str = "KEYFOLD_SDK_DECODER";
 
 /// How the answers of one operation are decoded.
 pub(crate) struct Wire<T> {
-    /// `None`: the SDK's decoder is asked.
+    /// `None`: the SDK's decoder is used.
     pub(super) decode: fn(&[u8]) -> Option<T>,
     /// The empty output that the SDK gets after our decoder took the answer.
     pub(super) nothing: fn() -> Output,
@@ -56,7 +56,8 @@ pub(crate) struct Wire<T> {
     pub(super) sdk: fn() -> Option<&'static SharedResponseDeserializer>,
 }
 
-/// How the answers of an operation are decoded: its name in the SDK, its output there, what we make of it, and how.
+/// Declares how the responses of an operation are decoded: its name in the SDK, the SDK's output, our type, and our
+/// decoder.
 macro_rules! wires {
     ($($wire:ident = $operation:ident, $output:ident, $decoded:ty, $decode:path;)*) => {$(
         pub(crate) static $wire: Wire<$decoded> = Wire {
@@ -100,7 +101,7 @@ const NAME: &str = "keyfold exchange";
 
 /// The largest answer that is read: a BatchGetItem returns at most 16 MB of items, and their JSON is longer.
 const ANSWER_BYTES_MAX: usize = 32 << 20;
-/// The most values in an answer: each takes far more memory than its text.
+/// Maximum values in a response: each takes far more memory than its text.
 const ANSWER_VALUES_MAX: usize = 1 << 20;
 
 /// The body, which ends with an error where it becomes too large.
@@ -108,7 +109,7 @@ pub(crate) fn bounded(body: SdkBody) -> SdkBody {
     SdkBody::from_body_1_x(Limited::new(body, ANSWER_BYTES_MAX))
 }
 
-/// Has an answer more values than fit? Each has an object of its own.
+/// Does a response contain too many values? Each is a separate object.
 fn has_too_many_values(body: &[u8]) -> bool {
     body.len() > ANSWER_VALUES_MAX && body.iter().filter(|byte| **byte == b'{').count() > ANSWER_VALUES_MAX
 }
@@ -142,7 +143,7 @@ impl Intercept for Interceptor {
         _: &BeforeSerializationInterceptorContextRef<'_>,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // Taken by the call itself, which comes here before it looks for credentials: what it calls for these finds nothing.
+        // The call takes them before it loads credentials, so that calls for those find nothing.
         if let Ok(Some(Exchanged { request, answer })) = WAITING.try_with(Cell::take) {
             cfg.interceptor_state().store_put(request);
             if let Some(answer) = answer {
@@ -228,8 +229,8 @@ impl<T: Send> SerializeRequest for Exchange<T> {
 }
 
 impl<T: Send> DeserializeResponse for Exchange<T> {
-    /// One exchange serves all attempts of a call, and each attempt by itself: an error, and every body that we do not know, is
-    /// the SDK's to decode.
+    /// One exchange serves all attempts of a call, and each attempt separately: errors and unknown bodies are decoded
+    /// by the SDK.
     fn deserialize_nonstreaming_with_config(
         &self,
         response: &HttpResponse,

@@ -1,4 +1,4 @@
-//! The SDK's decoder as the judge of ours.
+//! Compares our decoder with the SDK's.
 
 use aws_sdk_dynamodb::operation::batch_execute_statement::BatchExecuteStatementOutput;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
@@ -20,8 +20,8 @@ use crate::error::Call;
 use crate::guarded::{StatementResult, sdk_results};
 use crate::read::{SdkPage, sdk_batch};
 
-/// Panics if our decoder takes a body that the SDK's refuses, or reads something else in it. Says whether ours takes it as a
-/// page, as a batch, as the answers to statements, and as the answer to a single write.
+/// Panics if our decoder accepts a body that the SDK's refuses, or reads it differently. Returns whether ours accepts
+/// it as a page, a batch, the results of statements, and the answer to a single write.
 pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> [bool; 4] {
     let page = answer::page(body);
     if let Some(ours) = &page {
@@ -44,7 +44,7 @@ pub(crate) fn agrees_with_the_sdk(body: &[u8]) -> [bool; 4] {
     [page.is_some(), batch.is_some(), statements.is_some(), written.is_some()]
 }
 
-/// What a status and a body are to the SDK alone.
+/// The SDK's result for a body with this status.
 fn output<T>(wire: &Wire<T>, body: &[u8]) -> Option<Output> {
     let response = HttpResponse::new(200.try_into().ok()?, SdkBody::from(body.to_vec()));
     (wire.sdk)()?.deserialize_nonstreaming_with_config(&response, &ConfigBag::base()).ok()

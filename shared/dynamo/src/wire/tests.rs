@@ -1,4 +1,4 @@
-//! The laws of our decoder: what it takes, the SDK's takes too and reads the same in it; what it does not take is the SDK's.
+//! The laws of our decoder: the SDK's accepts the same bodies with the same meaning; all other bodies go to the SDK's.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use server::Server;
 
 mod server;
 
-/// A value of any type, no deeper than so many levels.
+/// A value of any type, up to this depth.
 fn value(random: &mut Random, depth: usize) -> Value {
     let many = |random: &mut Random| random.between(0, 3);
     let text = |random: &mut Random| Value::String(text(random));
@@ -91,7 +91,7 @@ fn capacity(random: &mut Random) -> Value {
     all
 }
 
-/// What DynamoDB says of one statement.
+/// DynamoDB's result of one statement.
 fn response(random: &mut Random) -> Value {
     let mut response = json!({ "TableName": text(random) });
     if random.chance(30) {
@@ -184,7 +184,7 @@ fn every_item_of_the_generators_arrives_as_it_was_sent() {
     }
 }
 
-/// `KEYFOLD_BODIES=FROM..TO` changes other bodies than the usual ones, or more of them.
+/// `KEYFOLD_BODIES=FROM..TO` mutates other bodies than the usual ones, or more of them.
 #[test]
 fn a_changed_body_is_never_read_as_something_else() {
     let (mut taken, mut left) = (0, 0);
@@ -197,7 +197,7 @@ fn a_changed_body_is_never_read_as_something_else() {
         }
         if agrees_with_the_sdk(&body).contains(&true) { taken += 1 } else { left += 1 }
     }
-    // Else the mutations say nothing.
+    // Otherwise the mutations prove nothing.
     assert!(taken > 1000 && left > 1000, "{taken} taken, {left} left");
 }
 
@@ -332,7 +332,7 @@ fn an_empty_last_key_means_that_there_is_no_more() {
     assert_eq!(page, Some(Page::default()));
 }
 
-/// One exchange over all attempts of a call: what does it keep, and what does the SDK get?
+/// One exchange over all attempts of a call: which results it keeps, and which the SDK decodes.
 #[test]
 fn each_attempt_is_decoded_by_the_right_decoder() {
     let exchange = exchange();
@@ -356,7 +356,7 @@ fn each_attempt_is_decoded_by_the_right_decoder() {
     assert!(attempt(200, broken).is_err());
     assert_eq!(exchange.take(), None);
 
-    // A body that only the SDK knows is its output.
+    // A body that only the SDK understands becomes its output.
     assert_eq!(attempt(200, r#"{"Items":null,"Count":3}"#).unwrap(), 3);
     assert_eq!(exchange.take(), None);
 
@@ -377,7 +377,7 @@ fn scripted(answers: &[(u16, &str)]) -> (Client, Server) {
     (Client::from_conf(config.build()), server)
 }
 
-/// A call whose request nobody reads.
+/// An exchange whose request is never read.
 fn exchange() -> Exchange<Page> {
     Exchange::of(&QUERY, BodyText::of(&QUERY_ITEMS, 2).done())
 }
@@ -426,7 +426,7 @@ async fn a_client_that_others_made_gets_the_same_pages() {
     }
 }
 
-/// Credentials that come from a table: they are asked for in the middle of a call.
+/// Credentials from a table, loaded in the middle of a call.
 #[derive(Debug)]
 struct Kept(Client);
 
@@ -470,7 +470,7 @@ async fn keys_that_were_left_are_asked_for_again() {
     assert_eq!(server.answers_left(), 0);
 }
 
-/// A 2xx with half a body, and then whatever the SDK does about it: the same as without our decoder.
+/// A 2xx with half a body fails in the same way as without our decoder.
 #[tokio::test]
 async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
     let broken = &GOOD[..GOOD.len() - 1];
@@ -494,8 +494,8 @@ async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
     }
 }
 
-/// Found by the fuzz target `answer`: the SDK refuses a member of a wrong type, even if nobody asks for it; and of one that comes
-/// twice, the last counts.
+/// Found by the fuzz target `answer`: the SDK refuses a member of a wrong type even if it is not used; of a repeated
+/// member the last one counts.
 #[test]
 fn what_is_skipped_has_its_type_and_comes_once() {
     assert!(!agrees_with_the_sdk(br#"{"Items":[{"b":{"B":"\/w=="}}]}"#)[0], "an escape in base64");

@@ -9,10 +9,10 @@ use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
 use crate::values::to_sdk;
 
-/// The most items that DynamoDB takes in one batch.
+/// Maximum items in one DynamoDB batch.
 pub const BATCH_WRITE_ITEMS_MAX: usize = 25;
 
-/// What one batch came to.
+/// The result of one batch.
 #[derive(Debug, Default)]
 pub(super) struct BatchDone {
     /// The items written.
@@ -23,8 +23,8 @@ pub(super) struct BatchDone {
     pub(super) consumed: Consumed,
 }
 
-/// Puts at most [`BATCH_WRITE_ITEMS_MAX`] items with different keys. Putting one twice does no harm, so whatever was left
-/// over, throttled or lost on the way is sent again.
+/// Puts at most [`BATCH_WRITE_ITEMS_MAX`] items with different keys. Putting an item twice is harmless, so unprocessed,
+/// throttled and lost items are sent again.
 pub(super) async fn put_batch(
     client: &Client,
     table: &str,
@@ -56,7 +56,7 @@ pub(super) async fn put_batch(
     Err(DynamoError::Unprocessed { call: call(), left: requests.len(), attempts: BACKOFF_ATTEMPTS_MAX })
 }
 
-/// Sends the batch once: what is left of it, and what it cost.
+/// Sends the batch once: the unprocessed rest, and the cost.
 async fn send(
     client: &Client,
     table: &str,

@@ -7,16 +7,16 @@ use keyfold_core::model::Table;
 /// DynamoDB's estimate of an item collection's size, in the table and its local indexes together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Collection {
-    /// It has at least so many GB.
+    /// The lower end of its size, in GB.
     pub lower_gb: f64,
-    /// It has at most so many GB.
+    /// The upper end of its size, in GB.
     pub upper_gb: f64,
     /// How near the limit that is.
     pub level: CollectionLevel,
 }
 
 impl Collection {
-    /// What DynamoDB reports; `None` for a table without local indexes, and for a report that makes no sense.
+    /// DynamoDB's report; `None` for a table without local indexes, and for an invalid report.
     pub(super) fn of(table: &Table, reported: Option<&ItemCollectionMetrics>) -> Option<Collection> {
         let [lower_gb, upper_gb] = *reported?.size_estimate_range_gb() else { return None };
         let level = collection_level(lower_gb, upper_gb, table.collection_bytes_warn)?;

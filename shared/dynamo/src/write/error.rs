@@ -10,7 +10,7 @@ use crate::error::DynamoError;
 /// Why an item was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// A value is no item: it is not made of named fields, or has one that DynamoDB has no type for. Nothing was sent.
+    /// A value that is not an item: it has no named fields, or one without a DynamoDB type. Nothing was sent.
     #[error(transparent)]
     NotAnItem(#[from] NotAnItem),
     /// Its keys cannot be made, or DynamoDB would refuse it. Nothing was sent.
@@ -25,7 +25,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             WriteError::NotAnItem(error) => error.code(),
@@ -34,7 +34,7 @@ impl WriteError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             WriteError::Item(error) => error.hint(),

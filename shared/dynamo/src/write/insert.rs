@@ -1,7 +1,7 @@
-//! Many new items, each on condition that none has its key.
+//! Inserts many new items, each on condition that its key is free.
 //!
-//! BatchWriteItem knows no conditions, and a PutItem for each item is a round trip for each. PartiQL's `INSERT` fails by
-//! itself where the key is taken, and BatchExecuteStatement carries 25 of them, each with an outcome of its own.
+//! BatchWriteItem has no conditions, and a PutItem for each item is a round trip for each. PartiQL's `INSERT` fails if
+//! the key exists, and BatchExecuteStatement carries 25 of them, each with a separate result.
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.multiplestatements.batching.html>
 
 mod batches;
@@ -29,15 +29,15 @@ use send::InsertAnswer;
 
 pub use batches::BATCH_INSERT_BYTES_MAX;
 
-/// The most requests under way at once for one batch of new items.
+/// Maximum requests in flight for one batch of new items.
 pub const INSERT_REQUESTS_IN_FLIGHT: usize = 8;
 
 /// How far a batch of new items may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PutNewOptions {
-    /// Nothing is waited for beyond this. What is not known to be written by then is an error, `timed-out`.
+    /// The deadline. An item whose write is unconfirmed by then fails with `timed-out`.
     pub deadline: Option<Instant>,
-    /// The most requests under way at once.
+    /// Maximum requests in flight.
     pub in_flight_max: usize,
 }
 
@@ -47,7 +47,7 @@ impl Default for PutNewOptions {
     }
 }
 
-/// What became of one new item.
+/// The result for one new item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PutNew {
     /// It was written.
@@ -57,7 +57,7 @@ pub enum PutNew {
     Exists(Hidden<Box<Item>>),
 }
 
-/// What a batch of new items came to.
+/// The result for a batch of new items.
 #[derive(Debug, Default)]
 pub struct Inserted {
     /// One outcome for each item, in their order.
@@ -72,14 +72,14 @@ pub struct Inserted {
     pub collections: Vec<Collection>,
 }
 
-/// Writes new items, with their folded keys. An item that fails leaves the others alone, and each has an outcome.
+/// Inserts new items with their folded keys. A failed item does not affect the others, and each has a result.
 ///
-/// 25 go in one request. An item goes in a PutItem of its own if its statement would be too long, or if it is the first
-/// of its item collection in a table with local indexes: only PutItem says how large the collection is. So does one item
-/// that is left by itself, in a table without.
+/// One request carries 25 items. An item is sent by PutItem if its statement would be too long, or if it is the first
+/// of its item collection in a table with local indexes, because only PutItem returns the size of the collection. In a
+/// table without local indexes, so is the last item if it is alone.
 ///
-/// What DynamoDB does not take for now is sent again, [`BACKOFF_ATTEMPTS_MAX`](crate::BACKOFF_ATTEMPTS_MAX) times at most.
-/// Of items with one key the first is written, and is what the others find.
+/// Throttled items are sent again, at most [`BACKOFF_ATTEMPTS_MAX`](crate::BACKOFF_ATTEMPTS_MAX) times. Of items with
+/// the same key the first is inserted, and the others find it.
 ///
 /// ```no_run
 /// # async fn example(client: &keyfold_dynamo::Client, table: &keyfold_core::model::Table, items: Vec<keyfold_core::value::Item>) {
@@ -158,8 +158,8 @@ impl Inserter<'_> {
         }
     }
 
-    /// Sends all of these once, and reads what is there where a key is taken. Returns those that can be tried again, and
-    /// why they must.
+    /// Sends all of these once, and reads the existing items of taken keys. Returns those that can be retried, with the
+    /// reasons.
     async fn attempt(&mut self, jobs: &BTreeMap<usize, NewItem>) -> BTreeMap<usize, Arc<DynamoError>> {
         let batches = batches(self.table, jobs.values());
         let answers = self.send_all(batches).await;

@@ -1,4 +1,4 @@
-//! Many items, in batches, several of them under way at once.
+//! Writes many items, in batches, several in flight.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -15,10 +15,10 @@ use super::batch::{BATCH_WRITE_ITEMS_MAX, BatchDone, put_batch};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
 
-/// The most batches under way at once.
+/// Maximum batches in flight.
 pub const LOAD_BATCHES_IN_FLIGHT_MAX: usize = 8;
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     /// The items written.
@@ -31,13 +31,13 @@ pub struct Loaded {
     pub consumed: Consumed,
 }
 
-/// Why a load ended early. Batches that were under way then were waited for.
+/// Why a load ended early. Batches in flight were completed.
 #[derive(Debug, thiserror::Error)]
 #[error("the load stopped after {} items", .loaded.written)]
 pub struct LoadError {
-    /// What is known to be written; part of a failed batch can be written besides.
+    /// The confirmed writes; a part of a failed batch may be written too.
     pub loaded: Loaded,
-    /// What was in the way.
+    /// The error.
     pub source: WriteError,
 }
 
@@ -60,7 +60,7 @@ pub async fn load(
     }
 }
 
-/// A batch under way: its keys, and how it ended.
+/// A batch in flight: its keys, and its result.
 type UnderWay<'a> = BoxFuture<'a, (BTreeSet<PrimaryKey>, Result<BatchDone, DynamoError>)>;
 
 struct Loader<'a> {
@@ -70,7 +70,7 @@ struct Loader<'a> {
     batch: Vec<Item>,
     batch_keys: BTreeSet<PrimaryKey>,
     under_way: FuturesUnordered<UnderWay<'a>>,
-    /// The keys of all batches under way. No two of these share one.
+    /// The keys of all batches in flight, all different.
     under_way_keys: BTreeSet<PrimaryKey>,
     loaded: Loaded,
 }
@@ -114,7 +114,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Sends what waits, as soon as fewer than the most batches are under way.
+    /// Sends the waiting items when fewer than the maximum number of batches are in flight.
     async fn send_batch(&mut self) -> Result<(), WriteError> {
         if self.batch.is_empty() {
             return Ok(());
@@ -127,7 +127,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Waits until at most so many batches are under way.
+    /// Waits until at most `most` batches are in flight.
     async fn settle(&mut self, most: usize) -> Result<(), WriteError> {
         while self.under_way.len() > most
             && let Some(ended) = self.under_way.next().await
@@ -137,7 +137,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Waits for everything under way, whatever comes of it: there is an error to report already.
+    /// Waits for all batches in flight and ignores their results, because an error is reported already.
     async fn drain(&mut self) {
         while let Some(ended) = self.under_way.next().await {
             let _ = self.count(ended);

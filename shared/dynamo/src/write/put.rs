@@ -10,7 +10,7 @@ use crate::consumed::Consumed;
 use crate::error::DynamoError;
 use crate::guarded::{Tell, send};
 
-/// Writes an item, with its folded keys, over whatever has its key. Returns the write units it cost.
+/// Puts an item with its folded keys, replacing an item with the same key. Returns the consumed write units.
 ///
 /// ```no_run
 /// # async fn example(table: &keyfold_core::model::Table) -> Result<(), Box<dyn std::error::Error>> {
@@ -34,8 +34,8 @@ pub async fn put_new(client: &Client, table: &Table, item: Item) -> Result<Consu
     put_if(client, table, item, Some(&Guard::Absent)).await
 }
 
-/// Writes an item, with its folded keys, if what has its key is such that it may. Otherwise the error is
-/// [`DynamoError::ConditionFailed`] and holds what is there.
+/// Puts an item with its folded keys, if the guard allows replacing the item with its key. Otherwise the error is
+/// [`DynamoError::ConditionFailed`] with the existing item.
 pub async fn put_if(
     client: &Client,
     table: &Table,
@@ -57,7 +57,7 @@ pub(super) async fn put_new_measured(
     Ok((sent.consumed, Collection::of(table, sent.collection.as_ref())))
 }
 
-/// What a delete did.
+/// The result of a delete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deleted {
     /// The item that was there, if one was.
@@ -68,8 +68,9 @@ pub struct Deleted {
 
 /// Deletes the item with this key, given as the key itself or as the attributes it is folded from.
 ///
-/// If something is expected and is not so, or the item is not there, the error is [`DynamoError::ConditionFailed`](crate::DynamoError::ConditionFailed) and
-/// holds the item. Without expectations, deleting what is not there is no error.
+/// If an expectation fails, or an expected item is missing, the error is
+/// [`DynamoError::ConditionFailed`](crate::DynamoError::ConditionFailed) with the item. Without expectations, deleting
+/// a missing item is no error.
 ///
 /// ```no_run
 /// # async fn example(client: &keyfold_dynamo::Client, table: &keyfold_core::model::Table) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,8 +1,7 @@
-//! UpdateItem through the model: a change of natural attributes takes the folded keys made of them along.
+//! UpdateItem through the model: a change of natural attributes also updates the folded keys made of them.
 //!
-//! A key that stays behind is worse than none: the item is found by what it was. So an update that touches what a folded
-//! key is made of writes the key anew in the same request, on condition that everything else it is made of is as it was
-//! when the key was made.
+//! A stale key is worse than none, because the item is found under its old values. So an update of an attribute in a
+//! folded key rewrites the key in the same request, on condition that the key's other attributes have not changed.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
@@ -16,7 +15,7 @@ use crate::error::{Call, DynamoError};
 use crate::guarded::{self, Tell};
 use crate::values::{copy_to_sdk, from_sdk};
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Updated {
     /// The units that it cost: of the write, and of a read if there was one.
@@ -27,16 +26,16 @@ pub struct Updated {
     pub read: bool,
 }
 
-/// Changes the item with this key, given as the key itself or as the attributes it is folded from, and its folded keys
-/// with it. There must be such an item.
+/// Updates the existing item with this key, given as the key itself or as the attributes it is folded from, and its
+/// folded keys.
 ///
-/// Where a folded key is made of attributes that the update does not give, they are taken from the key and from what is
-/// [expected](Update::expecting). If that is not all of them, the update is refused with `update-needs-reading`; if it
-/// [allows reading](Update::reading), the item is read with strong consistency, and the write happens on condition that it
-/// has not changed, [`UPDATE_ATTEMPTS_MAX`](crate::UPDATE_ATTEMPTS_MAX) times at most.
+/// Attributes of a folded key that the update does not set are taken from the key and from
+/// [`expecting`](Update::expecting). If some are still missing, the update is refused with `update-needs-reading`,
+/// unless it [allows reading](Update::reading): then the item is read strongly consistently and written on condition
+/// that it has not changed, in at most [`UPDATE_ATTEMPTS_MAX`](crate::UPDATE_ATTEMPTS_MAX) attempts.
 ///
-/// An update whose answer was lost is sent again by the SDK. That does no harm, unless the update sets an attribute that
-/// it also expects: then the second attempt finds its own work, and says `expectation-failed`.
+/// If a response is lost, the SDK sends the update again. That is harmless, unless the update sets an attribute that it
+/// also expects: then the second attempt finds the new value and fails with `expectation-failed`.
 ///
 /// ```no_run
 /// # async fn example(client: &keyfold_dynamo::Client, table: &keyfold_core::model::Table) -> Result<(), Box<dyn std::error::Error>> {
@@ -91,7 +90,7 @@ pub enum UpdateError {
 }
 
 impl UpdateError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             UpdateError::Refused(error) => error.code(),
@@ -99,7 +98,7 @@ impl UpdateError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             UpdateError::Refused(error) => error.hint(),
@@ -116,7 +115,7 @@ impl UpdateError {
     }
 }
 
-/// Writes. If its condition does not hold, the item as it is; `None` if there is none.
+/// Writes. If the condition fails: the stored item, or `None` if it is missing.
 async fn write(
     client: &Client,
     table: &Table,

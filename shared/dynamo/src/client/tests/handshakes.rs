@@ -15,7 +15,7 @@ use super::*;
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 17\r\nconnection: close\r\n\r\n{\"TableNames\":[]}";
 
-/// What a server has seen.
+/// The counts of a server.
 #[derive(Default)]
 struct Handshake {
     refused: AtomicUsize,
@@ -67,8 +67,8 @@ async fn answer(acceptor: &TlsAcceptor, stream: TcpStream, seen: &Handshake) {
     }
 }
 
-/// Asks a server of this authority twice, with one attempt each. Says whether it answered, and how often it was refused and
-/// asked.
+/// Sends two requests to a server of this authority, with one attempt each. Returns whether it answered, its refusals,
+/// and its requests.
 async fn asked(authority: &CertifiedIssuer<'static, KeyPair>, roots: &Roots) -> (bool, usize, usize) {
     let (address, seen) = server(authority).await;
     let config = Builder::default()
@@ -96,7 +96,7 @@ async fn a_server_of_an_authority_in_the_bundle_is_trusted() {
 #[tokio::test]
 async fn a_server_of_another_authority_gets_no_request() {
     let bundle = Roots::Bundle([authority("One").der().clone()].into());
-    // The name decides nothing: the authority has the same one and another key.
+    // The name does not matter: the authority has the same name and another key.
     for roots in [bundle, Roots::Mozilla, Roots::System] {
         let (answered, _, asked) = asked(&authority("One"), &roots).await;
         assert_eq!((answered, asked), (false, 0));

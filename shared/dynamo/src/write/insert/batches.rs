@@ -9,8 +9,7 @@ use keyfold_core::write::{PrimaryKey, canonical_key};
 
 use crate::guarded::{STATEMENT_CHARS_MAX, STATEMENTS_MAX, insert_chars};
 
-/// The most bytes of items that are sent in one request of several. A request may have 16 MB, and its JSON is longer than
-/// what it carries.
+/// Maximum bytes of items in one request of several. A request may have 16 MB, and its JSON is longer than its items.
 pub const BATCH_INSERT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// One request.
@@ -25,7 +24,7 @@ pub(super) enum Batch<'j> {
 /// Divides items into requests.
 pub(super) fn batches<'j>(table: &Table, jobs: impl Iterator<Item = &'j NewItem>) -> Vec<Batch<'j>> {
     let has_local = table.local_indexes().next().is_some();
-    // The item collections whose size is asked for.
+    // The item collections whose size is requested.
     let mut measured = BTreeSet::new();
     let mut batches = Vec::new();
     let (mut batch, mut bytes) = (Vec::new(), 0);
@@ -59,7 +58,7 @@ fn together(jobs: Vec<&NewItem>, has_local: bool) -> Batch<'_> {
     }
 }
 
-/// An item on its way.
+/// An item to insert.
 #[derive(Debug, Clone)]
 pub(super) struct NewItem {
     /// Its place among the items given.

@@ -15,7 +15,7 @@ use crate::read::{BatchGet, Got, batch_get};
 use crate::write::collection::Collection;
 use crate::write::put::put_new_measured;
 
-/// Sends one request, and says what became of each of its items.
+/// Sends one request, and returns the result for each item.
 pub(super) async fn send_batch(
     client: &Client,
     table: &Table,
@@ -96,7 +96,7 @@ pub(super) async fn read(
     by(deadline, Call::new("BatchGetItem", &table.name), batch_get(client, &batch)).await
 }
 
-/// The outcome, or a time-out at the deadline. Beyond it nothing is even begun: a fast table could still answer.
+/// The result, or a time-out at the deadline. After the deadline nothing is sent: a fast table could still answer.
 async fn by<T>(
     deadline: Option<Instant>,
     call: Call,
@@ -111,10 +111,10 @@ async fn by<T>(
     }
 }
 
-/// What one request came to, or several that became of it.
+/// The result of one request, or of the several that replaced it.
 #[derive(Debug, Default)]
 pub(super) struct InsertAnswer {
-    /// Each item's place among those given, and what became of it.
+    /// The position of each item in the input, and its result.
     pub(super) results: Vec<(usize, StatementResult)>,
     pub(super) consumed: Consumed,
     pub(super) requests: u64,
