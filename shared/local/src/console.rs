@@ -1,7 +1,7 @@
-//! The console: one page that shows the model, the contents of each index, the questions and the progress of retrofits.
+//! The console: one page with the model, the contents of each index, the questions and the progress of retrofits.
 //!
-//! It only reads. Callers are trusted and see every item, so its port answers this machine only. Questions go through the query API
-//! in this process. The paths under `/console/` belong to the page and change with it.
+//! It is read-only. Callers are trusted and see every item, so its port serves only this machine. Questions go through
+//! the query API in this process. The paths under `/console/` belong to the page and may change.
 
 mod collections;
 mod entries;

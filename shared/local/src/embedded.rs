@@ -1,4 +1,4 @@
-//! An embedded DynamoDB: a database, a server on a thread of its own, and the address to reach it at.
+//! An embedded DynamoDB: a database, a server on its own thread, and its address.
 
 mod error;
 mod file;
@@ -29,7 +29,7 @@ const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub enum Store {
     /// In memory: gone when it stops.
     Memory,
-    /// In a SQLite file, which is made if there is none. One embedded DynamoDB at a time can use it.
+    /// In a SQLite file, created if missing. Only one embedded DynamoDB at a time can use it.
     File(PathBuf),
 }
 
@@ -86,7 +86,7 @@ impl EmbeddedDynamo {
         EmbeddedDynamo::start_with(store, EmbeddedOptions { port, ..EmbeddedOptions::default() })
     }
 
-    /// Starts one that answers as these options say.
+    /// Starts one with these options.
     pub fn start_with(store: &Store, options: EmbeddedOptions) -> Result<EmbeddedDynamo, EmbeddedError> {
         let EmbeddedOptions { port, hosts, read_time_max } = options;
         let listener = listen(port)?;
@@ -118,9 +118,9 @@ impl EmbeddedDynamo {
         plain_client(&self.endpoint, &Settings::default())
     }
 
-    /// The database behind it, for what has no operation of its own: `sweep_ttl`, streams read in process.
+    /// The database, for features without a DynamoDB operation: `sweep_ttl`, streams read in process.
     ///
-    /// Calls on it block. A clone that outlives the embedded DynamoDB keeps the database open.
+    /// Its calls block. A clone that outlives the embedded DynamoDB keeps the database open.
     pub fn database(&self) -> &Database {
         &self.database.0
     }
@@ -140,13 +140,13 @@ impl EmbeddedDynamo {
         Ok(made)
     }
 
-    /// Stops it: requests under way are answered, up to [`SHUTDOWN_WAIT_MAX`], and its thread has ended afterwards.
+    /// Stops it: requests in flight are answered, up to [`SHUTDOWN_WAIT_MAX`], and its thread has ended afterwards.
     pub fn shutdown(mut self) {
         self.server.stop();
     }
 }
 
-/// The database, which has nothing to show.
+/// The database, which has no `Debug` form.
 struct Shared(Database);
 
 impl std::fmt::Debug for Shared {

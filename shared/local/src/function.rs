@@ -1,7 +1,7 @@
-//! A Lambda function on this machine: processes of its binary, as many as there are invocations at once.
+//! A Lambda function on this machine: processes of its binary, one for each concurrent invocation.
 //!
-//! A process takes one event after another, each in its own time. One that dies or is late fails the invocation that it was
-//! at, and another is started for the next: as in Lambda, nothing is tried again here.
+//! A process takes one event after another. If it dies or times out, its invocation fails, and the next one starts
+//! another process: as in Lambda, there is no retry here.
 
 mod instance;
 
@@ -38,7 +38,7 @@ impl LocalFunction {
         }
     }
 
-    /// Gives it an event and waits for what becomes of it.
+    /// Sends it an event and waits for the result.
     pub async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
         let Ok(_slot) = self.slots.acquire().await else {
             unreachable!("nobody closes the semaphore");
@@ -56,8 +56,8 @@ impl LocalFunction {
         outcome
     }
 
-    /// Kills one of its processes at once, as `kill -9` does: the one with this number, counted round, among those at an
-    /// invocation, or if there is none of them among all that run. Was it at one? `None` if no process runs.
+    /// Kills one of its processes at once, as `kill -9` does: number `pick`, modulo their count, of those with an
+    /// invocation, otherwise of all. Returns whether it had an invocation; `None` if no process runs.
     pub fn kill(&self, pick: usize) -> Option<bool> {
         let mut alive = locked(&self.alive);
         alive.retain(|handle| handle.strong_count() > 0);
@@ -70,7 +70,7 @@ impl LocalFunction {
         Some(handle.is_busy())
     }
 
-    /// How many processes were started so far.
+    /// The number of processes started so far.
     pub fn started(&self) -> u64 {
         self.started.load(Ordering::Relaxed)
     }

@@ -32,8 +32,8 @@ impl AllowedHosts {
         is_here(name) || self.is_added(name)
     }
 
-    /// Is a request meant for this machine, and not from a page of another site? Clients other than browsers send no `Origin` and
-    /// no `Sec-Fetch-Site`. A browser sends no `Origin` with most GET requests, so that one alone does not find them.
+    /// Is a request addressed to this machine, and not sent by a page of another site? Clients other than browsers send
+    /// no `Origin` and no `Sec-Fetch-Site`. A browser sends no `Origin` with most GET requests, so both are checked.
     pub(crate) fn allow(&self, headers: &HeaderMap) -> bool {
         // A value that is no text cannot be a name.
         let all = |name: HeaderName, test: &dyn Fn(&str) -> bool| {
@@ -44,7 +44,7 @@ impl AllowedHosts {
             && all(FETCH_SITE, &|site| matches!(site, "same-origin" | "none"))
     }
 
-    /// No port of this machine has a certificate; in front of a name that was added there may be something that has one.
+    /// No port of this machine has a certificate, but a proxy for an added name may have one.
     fn is_origin(&self, origin: &str) -> bool {
         match origin.split_once("://") {
             Some(("http", host)) => self.has(host),

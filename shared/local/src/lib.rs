@@ -1,10 +1,10 @@
-//! Keyfold on one machine: an embedded DynamoDB that speaks the real protocol, and what runs the functions on it.
+//! Keyfold on one machine: an embedded DynamoDB that speaks the real protocol, and a runtime for the functions.
 //!
-//! [`EmbeddedDynamo`] serves a SQLite database, in memory or in a file, as DynamoDB on a port of this machine. Any client
-//! can use it; [`EmbeddedDynamo::client`] gives one that fits. [`LocalFunction`] runs a function's binary as Lambda does, over
-//! [`runtime_api`]; a [`StreamPoller`] feeds it with a table's stream, as an event source mapping does. All of it is for tests, for the
-//! command line and for trying things out: where the database differs from DynamoDB is written down in
-//! `docs/adr/0003-embedded-dynamodb.md`.
+//! [`EmbeddedDynamo`] serves a SQLite database, in memory or in a file, as DynamoDB on a port of this machine, for any
+//! client; [`EmbeddedDynamo::client`] returns a suitable one. [`LocalFunction`] runs a function's binary as Lambda
+//! does, over [`runtime_api`]; a [`StreamPoller`] feeds it with a table's stream, as an event source mapping does. It
+//! is meant for tests, for the command line and for experiments; `docs/adr/0003-embedded-dynamodb.md` lists the
+//! differences from DynamoDB.
 
 #[cfg(feature = "stack")]
 mod console;

@@ -1,12 +1,13 @@
-//! A stream poller: reads a table's stream of the embedded DynamoDB and invokes a handler with its records, as an event source
-//! mapping of Lambda does.
+//! A stream poller: reads a table's stream of the embedded DynamoDB and invokes a handler with its records, as an event
+//! source mapping of Lambda does.
 //!
-//! As in Lambda: records come in the stream's order and at least once; the handler's answer can name the record to go on from
-//! (`batchItemFailures`); a batch that fails is halved until the record is found that fails; what fails to the last goes to a
-//! file and is passed over. Otherwise than in Lambda: there is one shard, nothing is passed over for its age, and retries are
-//! always bounded. <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>
+//! As in Lambda: records come in the stream's order and at least once; the handler's answer can name the record to
+//! continue from (`batchItemFailures`); a failed batch is split in half until the failing record is found; records that
+//! keep failing go to a file and are skipped. Unlike Lambda: there is one shard, no record is skipped for its age, and
+//! retries are always bounded. <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>
 //!
-//! Start with [`StreamPoller::start`]; `batch` is a batch's text, `delivery` what is delivered next, `stream` the reader.
+//! Start with [`StreamPoller::start`]; `batch` builds a batch's event, `delivery` chooses the next delivery, `stream`
+//! is the reader.
 
 mod batch;
 mod batch_result;
@@ -32,10 +33,10 @@ pub use work::Handler;
 use progress::{Progress, locked};
 use stream::Stream;
 
-/// How often [`StreamPoller::drained`] looks.
+/// How often [`StreamPoller::drained`] checks.
 const DRAINED_LOOK: Duration = Duration::from_millis(20);
 
-/// A running poller. It stops when it is dropped: at once, in the middle of an invocation.
+/// A running poller. Dropping it stops it at once, even during an invocation.
 #[derive(Debug)]
 pub struct StreamPoller {
     stream: Arc<Stream>,
@@ -54,7 +55,7 @@ impl StreamPoller {
     ) -> Result<StreamPoller, PollerError> {
         let stream = Arc::new(Stream::open(database.clone(), table.to_owned()).await?);
         let reader = stream.reader(&options.start).await?;
-        // What was there before counts as dealt with.
+        // Earlier records count as processed.
         let position = match &options.start {
             Start::Oldest => None,
             Start::Latest => stream.end().await?,
@@ -73,7 +74,7 @@ impl StreamPoller {
         Ok(StreamPoller { stream, progress, stop, task })
     }
 
-    /// What it did so far.
+    /// Its counts so far.
     pub fn counts(&self) -> PollerCounts {
         locked(&self.progress).counts
     }
@@ -83,8 +84,8 @@ impl StreamPoller {
         self.stream.arn()
     }
 
-    /// Waits until every record is dealt with that the stream has. Says something only if nobody writes to the table
-    /// meanwhile, except for the handler itself.
+    /// Waits until all records of the stream are processed. Meaningful only if no program except the handler writes to
+    /// the table meanwhile.
     pub async fn drained(&self, wait_max: Duration) -> Result<(), PollerError> {
         let begun = Instant::now();
         loop {
@@ -107,8 +108,8 @@ impl StreamPoller {
         }
     }
 
-    /// Stops it after the invocations that are under way, and says what it did. Where it stopped, another can go on:
-    /// [`Start::After`].
+    /// Stops it after the invocations in flight, and returns its counts and its position, from which another can
+    /// continue: [`Start::After`].
     pub async fn stop(mut self) -> Result<(PollerCounts, Option<SequenceNumber>), PollerError> {
         self.stop.send_replace(true);
         // A panic over there was reported there.

@@ -1,6 +1,7 @@
-//! A port of this machine over HTTP: whom it answers, how large a request may be, and how long a slow client may take.
+//! An HTTP port of this machine: its allowed callers, the maximum size of a request, and the time limit for slow
+//! clients.
 //!
-//! What answers gets requests that are complete, and never one of a page of another site.
+//! An `Answer` receives only complete requests, and none from a page of another site.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -23,7 +24,7 @@ use tokio::task::JoinSet;
 
 use crate::AllowedHosts;
 
-/// Connections at once. Those over it wait until one ends.
+/// Maximum connections. Others wait until one ends.
 const CONNECTIONS_MAX: usize = 512;
 /// After an accept that failed: too many open files, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -39,7 +40,7 @@ pub(crate) trait Answer: Send + Sync + 'static {
 /// The future of an answer.
 pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + Send + 'a>>;
 
-/// What a port lets in.
+/// The rules for accepting requests.
 #[derive(Debug, Clone)]
 pub(crate) struct PortRules {
     pub(crate) hosts: AllowedHosts,
@@ -51,15 +52,15 @@ pub(crate) struct PortRules {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ListenError {
-    /// Another process has it.
+    /// The port is used by another process.
     #[error("port {port} is in use; give another with {option}")]
     InUse { port: u16, option: &'static str },
-    /// Something else is in the way.
+    /// Another error.
     #[error("cannot listen on port {port}")]
     Failed { port: u16, source: std::io::Error },
 }
 
-/// Listens on a port of this machine's own address; 0 for any free one. `option`: the command's option for it.
+/// Listens on a port of this machine's loopback address; 0: any free one. `option`: the command's option for it.
 pub(crate) async fn listen(port: u16, option: &'static str) -> Result<TcpListener, ListenError> {
     TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|source| {
         match source.kind() {
@@ -75,7 +76,7 @@ pub(crate) async fn serve_always<A: Answer>(listener: TcpListener, rules: PortRu
     serve(listener, rules, answerer, stopped).await;
 }
 
-/// Answers until it is stopped; then until the requests under way are answered.
+/// Serves until it is stopped; then until the requests in flight are answered.
 pub(crate) async fn serve<A: Answer>(
     listener: TcpListener,
     rules: PortRules,
@@ -119,7 +120,7 @@ async fn connection<A: Answer>(
     answerer: Arc<A>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    // A response is one write: nothing is won by waiting for more.
+    // A response is one write, so waiting for more data gains nothing.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request: Request<Incoming>| async {
         Ok::<_, Infallible>(taken(request, &rules, answerer.as_ref()).await)
@@ -129,7 +130,7 @@ async fn connection<A: Answer>(
         .header_read_timeout(rules.read_time_max)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
-    // What went wrong with a connection is its client's to see.
+    // The client sees errors of its connection.
     tokio::select! {
         _ = connection.as_mut() => {}
         () = wait_for_stop(&mut stopped) => {
@@ -139,7 +140,7 @@ async fn connection<A: Answer>(
     }
 }
 
-/// Answers a request, or says why not. Nothing is read of the body before it is clear whom it comes from.
+/// Answers or refuses a request. The body is read only after the caller has been checked.
 async fn taken<A: Answer>(
     request: Request<Incoming>,
     rules: &PortRules,

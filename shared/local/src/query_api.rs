@@ -1,4 +1,4 @@
-//! The query API in this process. Its port answers this machine only, so every caller is trusted, and scans are allowed.
+//! The query API in this process. Its port serves only this machine, so every caller is trusted, and scans are allowed.
 
 use std::path::Path;
 

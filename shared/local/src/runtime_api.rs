@@ -1,7 +1,7 @@
-//! Lambda's Runtime API on this machine: what a function's binary talks to, so that the very binary runs that is deployed.
+//! Lambda's Runtime API on this machine, so that the deployed binary of a function can run here unchanged.
 //!
-//! It hands out one event after another and waits for each answer, as the service does. Answers over 6 MB are refused.
-//! What it does not have: extensions, streamed answers, freezing between invocations. [`LocalFunction`](crate::LocalFunction)
+//! It delivers one event after another and waits for each answer, as the service does. Answers over 6 MB are refused.
+//! Not supported: extensions, streamed answers, freezing between invocations. [`LocalFunction`](crate::LocalFunction)
 //! starts processes for it, one Runtime API for each.
 //! <https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html>
 
@@ -34,14 +34,14 @@ pub const INVOCATION_TIME_MAX: Duration = Duration::from_secs(30);
 /// puts `NAME/bootstrap` there for each function.
 pub const BINARIES: &str = "KEYFOLD_BINARIES";
 
-/// What became of an invocation.
+/// The result of an invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvocationResult {
     /// The function answered with this text.
     Response(String),
-    /// The function said that it failed; the text is its error document.
+    /// The function reported a failure; the text is its error document.
     Error(String),
-    /// The function said that it cannot start; the text is its error document.
+    /// The function reported that it cannot start; the text is its error document.
     InitError(String),
     /// There was no answer in time.
     TimedOut,
@@ -68,10 +68,10 @@ impl Shared {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends an invocation; `false` if there is none with this id.
+    /// Ends an invocation; `false` if the id is unknown.
     fn end(&self, id: &str, outcome: InvocationResult) -> bool {
         let Some(sender) = self.under_way().remove(id) else { return false };
-        // The caller may have given up waiting.
+        // The caller may have stopped waiting.
         let _ = sender.send(outcome);
         true
     }
@@ -114,8 +114,8 @@ impl RuntimeApi {
         Ok(RuntimeApi { address, events, shared, invocations: AtomicU64::new(0), server })
     }
 
-    /// The command that starts a function's binary here, with what Lambda puts into its environment and with nothing
-    /// else of ours. [`BINARIES`] says to start another build of the same function.
+    /// The command that starts a function's binary here, with Lambda's environment variables and no others.
+    /// [`BINARIES`] selects another build of the same function.
     pub fn command(&self, binary: impl AsRef<FilePath>) -> Command {
         let mut command = Command::new(built(binary.as_ref()));
         command
@@ -132,8 +132,7 @@ impl RuntimeApi {
         command
     }
 
-    /// Gives an event to the function and waits for what becomes of it. The ids of invocations count up from
-    /// `invocation-1`.
+    /// Sends an event to the function and waits for the result. The ids of invocations count up from `invocation-1`.
     pub async fn invoke(&self, event: impl Into<String>) -> InvocationResult {
         let id = format!("invocation-{}", self.invocations.fetch_add(1, Ordering::Relaxed) + 1);
         let (sender, outcome) = oneshot::channel();
@@ -236,7 +235,7 @@ mod tests {
 
     use super::RuntimeApi;
 
-    /// The status of a start-up error that is told with these headers.
+    /// The status of a start-up error reported with these headers.
     async fn told(api: &RuntimeApi, headers: &str) -> String {
         let mut stream = TcpStream::connect(api.address).await.unwrap();
         let request = format!(

@@ -1,7 +1,7 @@
-//! Everything on one machine: the embedded DynamoDB with the manifest's tables, the replicator of each retrofit behind its
-//! source's stream, query API, audit writer and console over HTTP.
+//! The whole stack on one machine: the embedded DynamoDB with the manifest's tables, the replicator of each retrofit at
+//! its source's stream, query API, audit writer and console over HTTP.
 //!
-//! The functions run in this process, or as the very binaries that are deployed. Start with [`Stack::start`].
+//! The functions run in this process, or as the deployed binaries. Start with [`Stack::start`].
 
 mod api;
 mod event;
@@ -28,7 +28,7 @@ pub use writer::AUDIT_TABLE;
 use crate::port::{ListenError, listen};
 use crate::{Database, EmbeddedDynamo, EmbeddedOptions, Store};
 
-/// The file that holds the data, in the folder that is given for it.
+/// The data file, in the given folder.
 const DATA_FILE: &str = "keyfold.sqlite";
 
 /// An index of the manifest that a table of an earlier run lacks.
@@ -91,7 +91,7 @@ impl Stack {
         &self.missing
     }
 
-    /// Stops everything: requests of DynamoDB that are under way are answered.
+    /// Stops everything. Requests of DynamoDB in flight are answered.
     pub fn shutdown(mut self) {
         self.tasks.drain(..).for_each(|task| task.abort());
         self.dynamo.shutdown();
@@ -111,13 +111,13 @@ async fn sweep(database: Database, every: Duration) {
     loop {
         next.tick().await;
         let database = database.clone();
-        // What fails in one sweep is left to the next.
+        // The next sweep repeats failed work.
         let _ = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
     }
 }
 
-/// The manifest's tables, with a stream where a retrofit begins or can lead back from, and the control table. An index that a
-/// table of an earlier run lacks is left to the user: filling it changes what questions find.
+/// The manifest's tables, with a stream where a retrofit starts or can roll back from, and the control table. An index
+/// missing in an existing table is left to the user, because filling it changes the results of queries.
 async fn tables(model: &Model, dynamo: &EmbeddedDynamo) -> Result<Vec<MissingIndex>, StackError> {
     let client = dynamo.client();
     let mut missing = Vec::new();

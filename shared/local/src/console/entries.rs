@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 
 use super::collections;
 
-/// The most entries of a table or an index that are shown.
+/// Maximum displayed entries of a table or an index.
 pub(super) const ENTRIES_MAX: u32 = 200;
 /// After this many bytes of entries, no further page is read.
 const ENTRIES_BYTES_MAX: u64 = 1024 * 1024;
-/// The most pages that are read for one view: a page may have nothing on it.
+/// Maximum pages read for one view: a page may be empty.
 const PAGES_MAX: u32 = 8;
 
-/// The beginning of what a table or an index holds.
+/// The first entries of a table or an index.
 #[derive(Default)]
 struct Held {
     items: Vec<Item>,
@@ -83,7 +83,7 @@ fn absent_of(index: &Index, table: &Held) -> Value {
     json!({ "items": table.items.len(), "absent": absent, "more": table.more, "reasons": reasons })
 }
 
-/// The key from which DynamoDB goes on after this entry: the index's key attributes and the table's.
+/// The exclusive start key after this entry: the index's key attributes and the table's.
 fn position(table: &Table, index: Option<&Index>, entry: &Item) -> Item {
     let mut key = entry.clone();
     key.retain(|name, _| position_names(table, index).any(|key| key == name));
@@ -119,7 +119,7 @@ fn find_index<'t>(table: &'t Table, name: &str) -> Result<&'t Index, Problem> {
 }
 
 impl Held {
-    /// Takes in a page, without what a retrofit keeps on items for itself.
+    /// Adds a page, without Keyfold's own attributes.
     fn add(&mut self, table: &Table, items: Vec<Item>) {
         for mut item in items {
             if own::is_tombstone(&item) {

@@ -6,7 +6,8 @@ const PAGE: &str = include_str!("../../console/index.html");
 const SCRIPT: &str = include_str!("../../console/console.js");
 const STYLE: &str = include_str!("../../console/console.css");
 
-/// Scripts and styles come from this port alone, nothing is inline, nothing is sent elsewhere, and no other page frames it.
+/// Scripts and styles come only from this port, none is inline, nothing is sent elsewhere, and no other page can frame
+/// it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,4 +1,4 @@
-//! One item by its key, as DynamoDB stores it, with each of its keys: what it is, and what it should be.
+//! One item by its key, as DynamoDB stores it, with the stored and the expected value of each key.
 
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::index::item_bytes;
@@ -46,7 +46,7 @@ pub(super) async fn read(api: &Api, table: &str, key: &str) -> Result<Value, Pro
     }))
 }
 
-/// The primary key in DynamoDB's JSON: key attributes as they are, folded ones from what they are made of.
+/// The primary key in DynamoDB's JSON: given key attributes, and folded ones from their attributes.
 fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
     let given: Item = serde_json::from_str(text).map_err(|_| {
         Problem::malformed("the key must be an object in DynamoDB's JSON, such as {\"id\":{\"S\":\"e1\"}}")
@@ -91,7 +91,7 @@ fn places(table: &Table, item: &Item) -> Vec<Value> {
     own.chain(table.indexes.iter().map(index)).collect()
 }
 
-/// A key attribute: what the item has in it, and, if it is folded, whether that is what it should have.
+/// A key attribute: its stored value, and, if it is folded, whether the value is correct.
 fn explained(key: &KeyAttribute, item: &Item, wanted: Option<&[(&str, Option<String>)]>) -> Value {
     let stored = item.get(&key.name);
     let wanted = wanted.and_then(|all| all.iter().find(|(name, _)| *name == key.name)).map(|(_, text)| text);

@@ -6,9 +6,9 @@ use keyfold_edge::Problem;
 use keyfold_query_api::Api;
 use serde_json::{Map, Value, json};
 
-/// The most segments of a retrofit that are shown, all passes together.
+/// Maximum displayed segments of a retrofit, over all passes.
 const SEGMENTS_MAX: usize = 256;
-/// The most entries of the quarantine that are shown.
+/// Maximum displayed entries of the quarantine.
 const QUARANTINE_MAX: u32 = 100;
 
 /// The state of a retrofit in the control table.

@@ -20,7 +20,7 @@ pub enum EmbeddedError {
     /// The file cannot be reached.
     #[error("cannot use database file `{}`", .path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The file is no database of ours, or is damaged.
+    /// The file is not a database of Keyfold's, or is damaged.
     #[error("`{}` cannot be opened as a database: {reason}", .path.display())]
     NoDatabase { path: PathBuf, reason: String },
     /// The database does not open in memory.
@@ -32,7 +32,7 @@ pub enum EmbeddedError {
 }
 
 impl EmbeddedError {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             EmbeddedError::PortInUse { .. } => "port-in-use",
@@ -45,7 +45,7 @@ impl EmbeddedError {
         }
     }
 
-    /// What the reader can do about it, where there is something to say.
+    /// A suggestion, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             EmbeddedError::PortInUse { .. } => Some("choose another port, or 0 for any free one"),

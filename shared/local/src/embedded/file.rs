@@ -1,4 +1,4 @@
-//! The database of an embedded DynamoDB, and the lock that keeps its file to one of them.
+//! The database of an embedded DynamoDB, and the lock that gives its file a single user.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -11,15 +11,16 @@ use rusqlite::Connection;
 
 use super::error::EmbeddedError;
 
-/// Added to the file's name for the lock beside it.
+/// The suffix of the lock file.
 const LOCK_SUFFIX: &str = ".lock";
-/// What every SQLite file begins with. <https://sqlite.org/fileformat.html#magic_header_string>
+/// The first bytes of every SQLite file. <https://sqlite.org/fileformat.html#magic_header_string>
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
-/// The number is a text in the database, and compared as a number. With the shard in it the index alone tells first and last.
+/// The number is stored as text and compared as a number. With the shard in the index, first and last need no table
+/// access.
 const STREAM_INDEX: &str = "CREATE INDEX IF NOT EXISTS keyfold_stream_records
     ON _stream_records (table_name, CAST(sequence_number AS INTEGER), shard_id)";
 
-/// Databases in memory that this process has opened: each has a name of its own.
+/// The number of in-memory databases opened by this process: each has a different name.
 static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 
 /// Opens a database that lives in memory.
@@ -46,8 +47,8 @@ pub(super) fn open(path: &Path, _lock: &FileLock) -> Result<Database, EmbeddedEr
     open_indexed(name).map_err(no_database)
 }
 
-/// Opens a database, with an index over the records of its streams: each write to a table with a stream looks for the newest
-/// record, and each reader of a stream for the next ones. Without it both look at every record there is.
+/// Opens a database, with an index over its stream records: each write to a table with a stream searches the newest
+/// record, and each reader the next ones. Without it both scan all records.
 fn open_indexed(name: &str) -> Result<Database, String> {
     let database = Database::new(name).map_err(|error| error.to_string())?;
     let second = Connection::open(name).map_err(|error| error.to_string())?;
@@ -66,8 +67,8 @@ fn can_be_database(path: &Path) -> io::Result<bool> {
     Ok(head.is_empty() || head == SQLITE_MAGIC)
 }
 
-/// Held as long as a file is in use. The lock is on a file of its own beside the database: opening and closing the
-/// database file itself would undo SQLite's own locks in this process.
+/// Held while a file is in use. The lock is on a separate file: opening and closing the database file itself would
+/// release SQLite's own locks in this process.
 #[derive(Debug)]
 pub(super) struct FileLock {
     /// Closing the file gives the lock free.
@@ -75,7 +76,7 @@ pub(super) struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock, or says that another has it.
+    /// Takes the lock, or fails if another process has it.
     pub(super) fn take(path: &Path) -> Result<FileLock, EmbeddedError> {
         let unusable = |source| EmbeddedError::File { path: path.to_owned(), source };
         let lock = OpenOptions::new()
@@ -104,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// What the database asks of its records, as it words it.
+    /// The database's queries of stream records, verbatim.
     const NEWEST: &str = "SELECT COALESCE(MAX(CAST(sequence_number AS INTEGER)), 0) + 1 FROM _stream_records WHERE table_name = 'a'";
     const NEXT: &str = "SELECT event_name, new_image FROM _stream_records
         WHERE table_name = 'a' AND shard_id = 's' AND CAST(sequence_number AS INTEGER) > 5

@@ -1,5 +1,5 @@
-//! What stands before the server of the embedded DynamoDB, which answers any page of any site: requests that a port lets in
-//! are passed on to it over a few connections. Nobody else can open one: its listener is gone once they are open.
+//! A relay in front of the embedded DynamoDB's server, which would answer pages of any site: accepted requests are
+//! passed on over a few connections. No other process can open one: the server's listener is closed once they are open.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,7 +21,7 @@ use crate::port::{Answer, Answering, refusal};
 
 /// Connections to the server. The database takes one request at a time; the others are read and written meanwhile.
 const CONNECTIONS: usize = 4;
-/// Headers about a connection, not about what is asked: each connection has its own.
+/// Headers about a connection, not about a request: each connection has its own.
 const OF_A_CONNECTION: [HeaderName; 5] =
     [header::CONNECTION, header::TRANSFER_ENCODING, header::EXPECT, header::UPGRADE, header::TE];
 
@@ -71,7 +71,7 @@ impl Relay {
         let body = body.collect().await?.to_bytes();
         self.idle().push(connection);
         OF_A_CONNECTION.iter().for_each(|name| drop(parts.headers.remove(name)));
-        // No page is meant to read what the database says.
+        // No page may read the database's responses.
         parts.headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
         Ok(Response::from_parts(parts, Full::new(body)))
     }
@@ -111,7 +111,7 @@ fn request(mut parts: Parts, body: Bytes) -> Request<Full<Bytes>> {
     Request::from_parts(parts, Full::new(body))
 }
 
-/// Listens for a moment, where nobody can guess: on any port of any address of this machine, where it has more than one.
+/// Listens briefly on an unpredictable port and loopback address, where the machine has several.
 async fn listen() -> io::Result<TcpListener> {
     let mut random = [0; 3];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -122,7 +122,7 @@ async fn listen() -> io::Result<TcpListener> {
     }
 }
 
-/// A connection that has been answered on once: it was accepted, and its listener is not needed any more.
+/// A connection that has been answered once: it was accepted, so its listener is no longer needed.
 async fn connect(address: SocketAddr) -> io::Result<Connection> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;

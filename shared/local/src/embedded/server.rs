@@ -14,9 +14,9 @@ use super::error::EmbeddedError;
 use super::relay::Relay;
 use crate::port::{PortRules, serve, wait_for_stop};
 
-/// The longest wait for requests under way when it stops.
+/// Maximum wait for requests in flight at shutdown.
 pub const SHUTDOWN_WAIT_MAX: Duration = Duration::from_secs(5);
-/// How many requests are parsed and answered at once. The database takes one at a time.
+/// The number of requests parsed and answered concurrently. The database processes one at a time.
 const SERVER_THREADS: usize = 2;
 
 /// A running server. It stops when it is dropped.
@@ -63,7 +63,7 @@ impl Server {
     pub(super) fn stop(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic over there was reported there; here nothing is left to do about it.
+            // The thread reported its panic itself.
             let _ = thread.join();
         }
     }
@@ -99,8 +99,8 @@ fn prepare(listener: TcpListener, database: Database) -> io::Result<Prepared> {
     Ok(Prepared { front, back, listener, relay })
 }
 
-/// Serves until it is stopped. A request that never ends, or a client that sends half of one, holds the end up for
-/// [`SHUTDOWN_WAIT_MAX`] only: dropping the runtimes afterwards ends their tasks.
+/// Serves until it is stopped. An endless request, or a client that sends half of one, delays the end by at most
+/// [`SHUTDOWN_WAIT_MAX`]: dropping the runtimes then ends their tasks.
 async fn serve_until(
     listener: tokio::net::TcpListener,
     rules: PortRules,

@@ -1,4 +1,4 @@
-//! One process of a function, with a Runtime API of its own: so it is known which process an invocation is at.
+//! One process of a function, with a separate Runtime API, so that the process of each invocation is known.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -18,13 +18,13 @@ use crate::runtime_api::{INVOCATION_TIME_MAX, InvocationResult, RuntimeApi};
 pub struct FunctionOptions {
     /// Its binary.
     pub binary: PathBuf,
-    /// Its environment, beside what Lambda puts there.
+    /// Its environment, in addition to Lambda's.
     pub environment: Vec<(String, String)>,
-    /// The most processes at once; further invocations wait.
+    /// Maximum processes; further invocations wait.
     pub concurrency: usize,
     /// How long an invocation may take.
     pub time_max: Duration,
-    /// Where its log goes; nowhere if `None`.
+    /// Its log file; `None`: no log.
     pub log: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Instance {
     _held: oneshot::Sender<()>,
 }
 
-/// What others can do with a process, and know of it.
+/// A handle to observe and kill a process.
 #[derive(Debug, Default)]
 pub(super) struct Handle {
     kill: Notify,
@@ -107,7 +107,7 @@ impl Instance {
     pub(super) async fn invoke(&mut self, event: String) -> InvocationResult {
         self.handle.busy.store(true, Ordering::Relaxed);
         let outcome = tokio::select! {
-            // What was answered counts, whatever became of the process afterwards.
+            // An answer counts, even if the process ended afterwards.
             biased;
             outcome = self.api.invoke(event) => outcome,
             ended = self.ended.wait_for(Option::is_some) => {
@@ -119,7 +119,7 @@ impl Instance {
     }
 }
 
-/// Waits for the end of a process, or brings it about.
+/// Waits for the end of a process, or kills it.
 async fn watch_over(
     mut child: Child,
     handle: Arc<Handle>,

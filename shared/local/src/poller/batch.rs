@@ -12,7 +12,7 @@ pub(super) fn event(records: &[StreamRecord]) -> String {
     format!("{{\"Records\":[{}]}}", records.join(","))
 }
 
-/// Parts of a page that may be worked on at once: all records of one item are in one of them, in their order.
+/// The parts of a page that can be processed concurrently: all records of one item are in one part, in their order.
 pub(super) fn lanes(page: Vec<StreamRecord>, parallel: usize) -> Vec<Vec<StreamRecord>> {
     let mut lanes: Vec<Vec<StreamRecord>> = vec![Vec::new(); parallel.max(1)];
     for record in page {
@@ -25,7 +25,7 @@ pub(super) fn lanes(page: Vec<StreamRecord>, parallel: usize) -> Vec<Vec<StreamR
     lanes
 }
 
-/// The batches of a lane: of so many records, and not larger than an event can be.
+/// The batches of a lane, limited by records and by the size of an event.
 pub(super) fn batches(lane: &[StreamRecord], options: &PollerOptions) -> Vec<Range<usize>> {
     let mut batches: Vec<Range<usize>> = Vec::new();
     let mut bytes = 0;

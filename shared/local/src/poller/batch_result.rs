@@ -1,10 +1,10 @@
-//! What an invocation's outcome says of its batch, as Lambda reads it.
+//! The result of a batch from an invocation's outcome, as Lambda reads it.
 
 use serde_json::Value;
 
 use crate::runtime_api::InvocationResult;
 
-/// What is dealt with of a batch.
+/// The processed part of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchResult {
     /// All of it.
@@ -15,10 +15,10 @@ pub(super) enum BatchResult {
     Failed,
 }
 
-/// Reads an outcome. `place` tells where in the batch a sequence number is.
+/// Reads an outcome. `place` returns the position of a sequence number in the batch.
 ///
-/// Faithful to a fault: an answer without `batchItemFailures` is a success, whatever else it says; one that names a record
-/// badly fails the whole batch. The lowest place that is named counts.
+/// As in Lambda, an answer without `batchItemFailures` is a success, whatever else it contains; an invalid record name
+/// fails the whole batch. The lowest named position counts.
 pub(super) fn batch_result(
     outcome: &InvocationResult,
     partial: bool,

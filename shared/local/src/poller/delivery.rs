@@ -1,4 +1,4 @@
-//! What of some records is delivered next: whole batches, the rest of one, halves of one that failed. Pure.
+//! Chooses the next delivery of some records: whole batches, the rest of one, halves of a failed one. Pure.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,14 +20,14 @@ struct Portion {
     retries: u32,
 }
 
-/// What follows from a result.
+/// The consequence of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum After {
-    /// Go on at once.
+    /// Continue at once.
     GoOn,
     /// The same is delivered again: after the pause of this retry.
     Again(u32),
-    /// These are given up.
+    /// Skip these records.
     GiveUp(Range<usize>),
 }
 
@@ -43,7 +43,7 @@ impl Delivery {
         self.portions.front().map(|portion| portion.places.clone())
     }
 
-    /// Notes what became of it.
+    /// Records the result of a delivery.
     pub(super) fn ended(&mut self, result: BatchResult) -> After {
         let Some(Portion { places, retries }) = self.portions.pop_front() else { return After::GoOn };
         let several = self.bisect && places.len() > 1;
@@ -89,7 +89,7 @@ mod tests {
         Delivery::new(portions, &PollerOptions { bisect, retries_max: 1, ..PollerOptions::default() })
     }
 
-    /// Every portion that is delivered to a handler that cannot take record 2, and what is given up.
+    /// Every portion that is delivered to a handler that fails for record 2, and the skipped records.
     fn played(bisect: bool, partial: bool) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let mut delivery = delivery(bisect);
         let (mut delivered, mut given_up) = (Vec::new(), Vec::new());

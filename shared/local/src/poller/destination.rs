@@ -1,5 +1,5 @@
-//! Where that goes which a handler would not take: one line for each invocation that was given up, with its event, as an
-//! on-failure destination in S3 gets it.
+//! The destination of skipped records: one line for each failed invocation, with its event, in the form of an
+//! on-failure destination in S3.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

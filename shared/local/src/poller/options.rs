@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use keyfold_core::retrofit::SequenceNumber;
 
-/// The most records of a batch here: what one read of the stream gives.
+/// Maximum records of a batch here: one read of the stream.
 pub const BATCH_RECORDS_MAX: usize = 1000;
 /// The largest event; a batch is closed before it grows beyond.
 pub const PAYLOAD_BYTES_MAX: usize = 6 * 1024 * 1024;
-/// The most parts of a shard that are worked on at once.
+/// Maximum parts of a shard processed concurrently.
 pub(super) const PARALLEL_MAX: usize = 10;
 
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// The doublings after which the pause grows no more.
+/// The number of doublings after which the pause stays constant.
 const DOUBLINGS_MAX: u32 = 10;
 
 /// Where to begin.
@@ -34,21 +34,21 @@ pub enum Start {
 pub struct PollerOptions {
     /// Where to begin.
     pub start: Start,
-    /// The most records of a batch, up to [`BATCH_RECORDS_MAX`].
+    /// Maximum records of a batch, up to [`BATCH_RECORDS_MAX`].
     pub batch_records: usize,
-    /// How many batches are under way at once, up to 10: the `ParallelizationFactor`. Records of one item stay in order.
+    /// Batches in flight, up to 10: the `ParallelizationFactor`. Records of one item stay in order.
     pub parallel: usize,
-    /// How often what failed is delivered again before it is given up: the `MaximumRetryAttempts`.
+    /// Maximum redeliveries before a batch is skipped: the `MaximumRetryAttempts`.
     pub retries_max: u32,
     /// Is a batch that failed halved? `BisectBatchOnFunctionError`.
     pub bisect: bool,
-    /// Is the answer looked at? `ReportBatchItemFailures`.
+    /// Is the answer read? `ReportBatchItemFailures`.
     pub partial: bool,
     /// The pause before the first retry; it doubles up to 5 s.
     pub retry_pause: Duration,
-    /// The pause after the stream had nothing new.
+    /// The pause after an empty read.
     pub poll: Duration,
-    /// Where that goes which is given up: a file of JSON lines. Without one it is only counted.
+    /// The file for skipped records, as JSON lines. Without one they are only counted.
     pub on_failure: Option<PathBuf>,
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keyfold_core::retrofit::SequenceNumber;
 
-/// Why a poller ended, or did not do what was asked.
+/// Why a poller ended or failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum PollerError {
@@ -14,7 +14,7 @@ pub enum PollerError {
     /// The stream cannot be read.
     #[error("the stream of table `{table}` cannot be read: {reason}")]
     Unreadable { table: String, reason: String },
-    /// What the handler would not take could not be written down: nothing is passed over then.
+    /// Failed records could not be written to the file, so they are not skipped.
     #[error("cannot write to `{path}`: {reason}")]
     Destination { path: String, reason: String },
     /// There are records left.
@@ -22,16 +22,16 @@ pub enum PollerError {
     NotDrained { table: String, seconds: u64 },
 }
 
-/// What a poller did so far.
+/// The counts of a poller.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PollerCounts {
-    /// Records that are dealt with, in whatever way.
+    /// Processed and skipped records.
     pub records: u64,
     /// Times that the handler was invoked.
     pub invocations: u64,
     /// Invocations that failed as a whole.
     pub failed: u64,
-    /// Invocations that named a record to go on from.
+    /// Invocations that named a record to continue from.
     pub partly: u64,
     /// Records that went to the file.
     pub given_up: u64,

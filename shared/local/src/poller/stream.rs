@@ -1,7 +1,6 @@
-//! Reads a stream in process: the database's own reader tells who deleted what has expired, which the SDK's client loses.
+//! Reads a stream in process: unlike the SDK's client, the database's own reader shows which deletes are expirations.
 //!
-//! There is one shard. It shows an ending sequence number while it is open, so that says nothing about its end; it is the
-//! number of its last record.
+//! There is one shard. It has an ending sequence number even while it is open: that of its last record.
 
 use dynoxide::Database;
 use dynoxide::actions::describe_stream::DescribeStreamRequest;
@@ -32,7 +31,7 @@ impl std::fmt::Debug for Stream {
 #[derive(Debug, Clone)]
 pub(super) struct Reader(String);
 
-/// A record as Lambda hands it over, and what must be known of it here.
+/// A record in Lambda's form, with the data needed here.
 #[derive(Debug, Clone)]
 pub(super) struct StreamRecord {
     /// The record's JSON.

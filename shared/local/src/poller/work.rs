@@ -1,7 +1,7 @@
-//! The work of a poller: a page of the stream, its lanes at once, each lane's batches one after the other.
+//! The work of a poller: a page of the stream, its lanes concurrently, each lane's batches one after the other.
 //!
-//! The position moves when a whole page is dealt with: a poller that ends in the middle of one delivers some records twice
-//! when another goes on, never too few.
+//! The position moves after a whole page: if a poller ends within a page, its successor delivers some records twice,
+//! but misses none.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,8 +19,7 @@ use super::stream::{Reader, Stream, StreamRecord};
 use crate::LocalFunction;
 use crate::runtime_api::InvocationResult;
 
-/// What takes a batch's event and says what became of it: a closure in this process, or a
-/// [`LocalFunction`].
+/// Handles a batch's event: a closure in this process, or a [`LocalFunction`].
 pub trait Handler: Send + Sync + 'static {
     /// Takes one event.
     fn invoke(&self, event: String) -> impl Future<Output = InvocationResult> + Send;

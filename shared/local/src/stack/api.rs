@@ -1,5 +1,5 @@
-//! Query API and audit writer over plain HTTP, as an HTTP API in AWS has them, and the console: `POST /audit` goes to the writer,
-//! the page and its own paths to the console, the rest to the query API. Only this machine can reach the port.
+//! Query API, audit writer and console over plain HTTP, as an HTTP API in AWS: `POST /audit` goes to the writer, the
+//! page and its paths to the console, all else to the query API. The port serves only this machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,10 +29,10 @@ use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction, query_
 const NAME: &str = "query-api";
 /// The largest body that is taken: the functions have limits of their own, below.
 const BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
-/// Processes of one function at once.
+/// Maximum processes of one function.
 const PROCESSES_MAX: usize = 4;
 
-/// What answers.
+/// The targets of requests.
 pub(super) struct Routes {
     console: Console,
     query: Query,
@@ -50,7 +50,7 @@ enum Audit {
     Binary(LocalFunction),
 }
 
-/// Starts what answers.
+/// Starts the targets.
 pub(super) async fn routes(
     model: &Model,
     dynamo: &EmbeddedDynamo,
@@ -78,7 +78,7 @@ pub(super) async fn routes(
     Ok(Arc::new(Routes { console, query, audit, requests: AtomicU64::new(0) }))
 }
 
-/// Who asks a function's process on this machine: its port answers nobody else, so the caller may do what a policy could allow.
+/// The caller of a function's process on this machine. The port serves no others, so the caller has all permissions.
 const LOCAL_CALLER: &str = "arn:aws:iam::000000000000:user/local";
 
 /// A key of this run: page tokens of another are not good here.
@@ -134,7 +134,7 @@ async fn answer(routes: &Routes, parts: Parts, body: Bytes) -> Response<String> 
     }
 }
 
-/// An outcome as a response; a function that failed is a bad gateway, as behind an HTTP API.
+/// A result as a response; a failed function is a 502, as behind an HTTP API.
 fn shown(outcome: InvocationResult) -> Response<String> {
     let text = match outcome {
         InvocationResult::Response(text) => text,

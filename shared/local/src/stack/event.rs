@@ -54,7 +54,7 @@ fn headers(map: &HeaderMap) -> BTreeMap<String, String> {
     headers
 }
 
-/// The response that a function's result means. What is none is a bad gateway.
+/// A function's result as a response. An invalid one is a 502.
 pub(super) fn response(result: &Value) -> Response<String> {
     let bad = || {
         let mut response = Response::new(String::new());

@@ -1,5 +1,5 @@
-//! Follows a retrofit's source, and the target for the way back, while the retrofit is open: what an event source mapping does that
-//! is switched on with the retrofit and off after it.
+//! Follows a retrofit's source, and the target for a rollback, while the retrofit is open: the equivalent of an event
+//! source mapping that is enabled and disabled with the retrofit.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::CONTROL_TABLE;
 use super::replicator::AnyReplicator;
 use crate::{EmbeddedDynamo, PollerOptions, StreamPoller};
 
-/// How often the control table is asked whether the retrofit is open.
+/// How often the control table is checked for an open retrofit.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often a batch is tried again: for about a day, as a stream keeps its records, a mapping would; here it is enough to
-/// outlast what a person looks into.
+/// Maximum redeliveries of a batch. A mapping would retry for about a day, as long as a stream keeps its records; here
+/// it is enough to outlast an investigation.
 const RETRIES_MAX: u32 = 1000;
 
 /// Starts and stops the poller of one stream of a retrofit.
@@ -31,7 +31,8 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Of this retrofit, for each stream that it follows; none if its mapping has mistakes: `keyfold retrofit` tells them.
+    /// The followers of this retrofit, one for each stream; none if its mapping has errors, which `keyfold retrofit`
+    /// reports.
     pub(super) fn of(
         model: &Model,
         retrofit: &str,
@@ -62,10 +63,10 @@ impl Follower {
         loop {
             let open = self.is_open().await;
             if open && poller.is_none() {
-                // Without a stream there is nothing to follow, until there is one.
+                // Without a stream, it waits for one.
                 poller = self.poller().await;
             } else if !open && let Some(poller) = poller.take() {
-                // What the handler would not take is in the file.
+                // Failed records are in the file.
                 let _ = poller.stop().await;
             }
             sleep(LOOK).await;

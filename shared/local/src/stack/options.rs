@@ -10,7 +10,7 @@ use crate::port::ListenError;
 use crate::runtime_api::InvocationResult;
 use crate::{AllowedHosts, EmbeddedDynamo, EmbeddedError, FunctionOptions};
 
-/// What is to be started.
+/// The options of a stack.
 #[derive(Debug, Clone)]
 pub struct StackOptions {
     /// The manifest's path, for functions that read it themselves.
@@ -39,7 +39,7 @@ pub enum StackError {
     /// The folder for the data cannot be made.
     #[error("cannot create the folder `{}` for the data", path.display())]
     Folder { path: PathBuf, source: std::io::Error },
-    /// A table is there otherwise than the manifest says.
+    /// An existing table differs from the manifest.
     #[error(transparent)]
     Differs(#[from] ApplyError),
     /// The control table or the journal is, or a table cannot be made.
@@ -59,7 +59,7 @@ pub enum StackError {
     Function { name: &'static str, reason: String },
 }
 
-/// A function's binary, with settings that say where manifest and DynamoDB are.
+/// A function's binary, with the settings for the manifest and DynamoDB.
 pub(super) fn function(
     name: &'static str,
     folder: &Path,
@@ -72,7 +72,7 @@ pub(super) fn function(
         .env("KEYFOLD_ENDPOINT", dynamo.endpoint()))
 }
 
-/// What became of an invocation in this process, as Lambda tells it.
+/// The result of an invocation in this process, in Lambda's form.
 pub(super) fn outcome(answer: Result<serde_json::Value, FunctionError>) -> InvocationResult {
     match answer {
         Ok(value) => InvocationResult::Response(value.to_string()),

@@ -1,4 +1,4 @@
-//! The replicator behind a stream poller: in this process, or as its binary.
+//! The replicator at a stream poller: in this process, or as its binary.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) enum AnyReplicator {
     Binary(LocalFunction),
 }
 
-/// The replicator of this retrofit, as the options have it.
+/// The replicator of this retrofit, as configured by the options.
 pub(super) fn handler(
     model: &Model,
     retrofit: &str,
@@ -61,8 +61,8 @@ pub struct InProcessReplicator {
 }
 
 impl InProcessReplicator {
-    /// The replicator of this retrofit, at an embedded DynamoDB. A retrofit that the model does not know fails each invocation,
-    /// as the function does.
+    /// The replicator of this retrofit, with an embedded DynamoDB. An unknown retrofit fails each invocation, as in the
+    /// function.
     pub fn new(model: &Model, retrofit: &str, control_table: &str, dynamo: &EmbeddedDynamo) -> Self {
         let settings = Settings {
             manifest: std::path::PathBuf::new(),

@@ -8,7 +8,7 @@ use super::options::{StackError, StackOptions, outcome};
 use crate::EmbeddedDynamo;
 use crate::runtime_api::InvocationResult;
 
-/// The table that audit events go to, where the manifest has it.
+/// The table for audit events, if the manifest has it.
 pub const AUDIT_TABLE: &str = "audit";
 /// Its name in errors, and its binary's.
 pub(super) const NAME: &str = "audit-writer";
@@ -33,7 +33,7 @@ pub(super) async fn start(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Re
     started.map_err(|error| StackError::Function { name: NAME, reason: error.to_string() })
 }
 
-/// What becomes of an event.
+/// The result of an event.
 pub(super) async fn invoke(writer: &Writer, event: &str, id: &str) -> InvocationResult {
     outcome(Box::pin(handle(writer, Invocation { event, request_id: id, deadline: None })).await.answer)
 }
