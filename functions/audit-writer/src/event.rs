@@ -32,20 +32,20 @@ const RECEIVED_PRECISION: AttributeKind = AttributeKind::Timestamp(Precision::Mi
 /// Where an event comes from, as far as it adds to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin<'o> {
-    /// The server's time for an event that says none.
+    /// The server's time, for an event without a time.
     pub(crate) time: Timestamp,
     /// The caller's claims, where the caller is not trusted with the attributes that claims fix.
     pub(crate) claims: Option<&'o Claims>,
-    /// What the writer notes on each event.
+    /// The attributes that the writer adds to each event.
     pub(crate) received: Received<'o>,
 }
 
-/// How an event reached the writer: nothing of it comes from the event.
+/// How an event was received. None of it comes from the event itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received<'o> {
     /// `http`, `sqs`, `direct`.
     pub(crate) source: &'static str,
-    /// Who sent it, as the authorizer or SQS says. Lambda does not tell a function who invoked it.
+    /// The sender, from the authorizer or SQS. Lambda does not pass its caller to a function.
     pub(crate) principal: Option<&'o str>,
     /// The id of the request or of the message: the same when SQS delivers it again, or Lambda retries it.
     pub(crate) request_id: &'o str,
@@ -87,7 +87,7 @@ impl Origin<'_> {
 pub(crate) struct Draft {
     pub(crate) id: String,
     pub(crate) item: Item,
-    /// Did the event say when it happened?
+    /// Did the event have a time?
     pub(crate) timed: bool,
 }
 
@@ -148,7 +148,7 @@ fn complete(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>)
     Ok(Draft { id, item, timed })
 }
 
-/// Attributes that claims fix are what the caller's claims say, whatever the event says.
+/// Sets the attributes fixed by claims to the caller's values, whatever the event contains.
 fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Problem> {
     let Writer { table, .. } = writer;
     let fixed = table.scope.iter().map(|fixed| (fixed, "out-of-scope"));
@@ -180,7 +180,8 @@ fn claimed(writer: &Writer, item: &mut Item, claims: &Claims) -> Result<(), Prob
     Ok(())
 }
 
-/// The attributes of an event. Numbers keep every digit, and nothing comes twice. `left`: the most values that it may have.
+/// The attributes of an event. Numbers are exact, and repeated members are refused. `left`: the maximum number of
+/// values.
 fn read(table: &Table, text: &str, left: u32) -> Result<Item, Problem> {
     let bounds = Bounds { levels: LEVELS_MAX, values: VALUES_MAX.min(left) };
     let item = plain_item_of_json(table, text, bounds).map_err(|error| match error.error.reason {

@@ -1,4 +1,4 @@
-//! What fuzz targets call of the audit writer that needs no table. It is compiled for them only (`--cfg fuzzing`).
+//! The entry points of fuzz targets that need no table, compiled only for them (`--cfg fuzzing`).
 
 use keyfold_core::value::AttributeValue;
 use keyfold_edge::Claims;

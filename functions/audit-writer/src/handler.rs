@@ -12,7 +12,7 @@ use crate::source::{Source, list};
 use crate::write::write;
 use crate::{Record, Writer, http, problem, sqs, stamp};
 
-/// Takes one event. There is always an answer, and it names what was not written.
+/// Handles one event. There is always an answer, and it names the events that were not written.
 pub async fn handle(writer: &Writer, invocation: Invocation<'_>) -> Handled<Record> {
     let Invocation { event, request_id, deadline } = invocation;
     let started = Instant::now();

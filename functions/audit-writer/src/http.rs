@@ -13,7 +13,7 @@ use crate::source::content;
 use crate::write::write;
 use crate::{Record, Writer, stamp};
 
-/// What one caller may see is not for a cache between us.
+/// One caller's answer must not be cached for others.
 const NO_STORE: (&str, &str) = ("cache-control", "no-store");
 
 /// Answers one request, always.

@@ -1,7 +1,8 @@
-//! The id of an event that has none: what it says, as a digest.
+//! The id of an event without one: a digest of its content.
 //!
-//! The server's time is no part of it, so that an event that is sent again is the same event. Two events with the same content
-//! and neither id nor time may be two: the id of their request or message, and their number in it, tells them apart.
+//! The server's time is not included, so a repeated event gets the same id. Two events with the same content and
+//! neither id nor time may be different: the id of their request or message, and their position in it, distinguish
+//! them.
 
 use keyfold_core::value::{Hex, Item, injective, put_injective};
 use sha2::{Digest, Sha256};
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// How many bytes of the digest an id shows.
 const ID_BYTES: usize = 20;
 
-/// The id of what an event says.
+/// The id of an event's content.
 pub(crate) fn of_content(item: &Item, mark: Option<&str>) -> String {
     let mut text = injective(item.iter());
     if let Some(mark) = mark {

@@ -1,7 +1,7 @@
-//! The journal: what is about to be written is noted before it is written, and what became of it before the answer.
+//! The journal: intended writes are recorded before they are sent, and their outcomes before the answer.
 //!
-//! So whatever ends an invocation, and wherever: an event in the table has its digest in the journal, and an event that somebody
-//! was told of has a word there that it was written. See `docs/adr/0018`.
+//! So whenever an invocation ends: an event in the table has its digest in the journal, and an event that a caller was
+//! told is written has a recorded outcome. See `docs/adr/0018`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::{Record, stamp};
 
-/// The most events of one row, and the most bytes of their ids and keys: a row is far below the 400 KB of an item.
+/// Maximum events in one row, and maximum bytes of their ids and keys: far below an item's 400 KB.
 const ROW_EVENTS_MAX: usize = 500;
 const ROW_KEY_BYTES_MAX: u64 = 150_000;
 
@@ -32,7 +32,7 @@ pub(crate) struct Journal {
 struct State {
     /// The chain that grows.
     growing: Option<Growing>,
-    /// Does the journal say since when there is one?
+    /// Does the journal have the row with its start time?
     dated: bool,
 }
 
@@ -51,18 +51,18 @@ pub(crate) struct OpenRow {
     events: usize,
 }
 
-/// What every row of a writer says of its table.
+/// The names in every row of a writer.
 #[derive(Debug)]
 pub(crate) struct TrailNames<'n> {
     /// The table's id in the manifest.
     pub(crate) table: &'n str,
     /// The attribute of an event's id.
     pub(crate) id: &'n str,
-    /// What digests leave out.
+    /// The attributes excluded from digests.
     pub(crate) left_out: &'n BTreeSet<String>,
 }
 
-/// What became of an event.
+/// The outcome of an event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedEvent {
     pub(crate) outcome: OutcomeLetter,
@@ -70,7 +70,7 @@ pub(crate) struct EndedEvent {
     pub(crate) found: Option<(Hash, Option<u64>)>,
 }
 
-/// Why a row is not known to be written.
+/// Why a row may not have been written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JournalError {
     #[error(transparent)]
@@ -90,7 +90,7 @@ impl Journal {
         Journal { table: journal_table(name), state: Mutex::default() }
     }
 
-    /// Notes the events that are about to be written. None of them may be written if this fails.
+    /// Records the events to be written. If it fails, none of them may be written.
     pub(crate) async fn begin(
         &self,
         client: &Client,
@@ -119,7 +119,7 @@ impl Journal {
         Ok(open)
     }
 
-    /// Notes what became of them, in their order. None of them may be told as written if this fails.
+    /// Records their outcomes, in order. If it fails, none of them may be reported as written.
     pub(crate) async fn end(
         &self,
         client: &Client,
@@ -189,7 +189,7 @@ impl Journal {
         stop: Instant,
         record: &mut Record,
     ) -> Result<u64, JournalError> {
-        // While the row is under way, nobody knows whether it is there.
+        // While the write is in flight, the state of the row is unknown.
         let mut growing = chain.take().ok_or(JournalError::Ended)?;
         let row = growing.row(at, content).map_err(|_| JournalError::NoJson)?;
         record.requests += 1;

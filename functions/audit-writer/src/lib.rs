@@ -1,8 +1,8 @@
-//! The audit writer: who accessed what, how and when, becomes an item with every folded key of the manifest, so that it is
-//! in all indexes at once.
+//! The audit writer: an access event (who, what, how, when) becomes an item with every folded key of the manifest, so
+//! that all indexes contain it at once.
 //!
 //! [`handle`] takes an event of an HTTP API or a function URL, a batch from SQS, or `{"auditEvents": [...]}`. An audit
-//! event is written once, whatever is sent twice, and never changed. What folded keys are is decided by `keyfold-core`;
+//! event is written once, even if it is sent twice, and never changed. `keyfold-core` computes the folded keys;
 //! `keyfold-dynamo` writes. Start with [`Settings`], [`Writer::start`] and [`handle`].
 
 mod event;

@@ -1,4 +1,4 @@
-//! The Lambda function `audit-writer`: wires settings and handler to the events, and decides nothing.
+//! The Lambda function `audit-writer`: connects settings and handler to the events, without decisions of its own.
 
 use keyfold_audit_writer::{Settings, Writer, handle};
 use keyfold_edge::serve;

@@ -1,4 +1,4 @@
-//! What the journal is told: of drafts before they are written, and of outcomes after.
+//! Records drafts in the journal before they are written, and outcomes afterwards.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::event::Draft;
 use crate::journal::{EndedEvent, JournalError, OpenRow, TrailNames};
 use crate::{Record, Writer};
 
-/// Tells the journal, if there is one, of all events that can be written. Without an event it is told nothing.
+/// Records all events that can be written in the journal, if there is one. Without events it records nothing.
 pub(crate) async fn begin(
     writer: &Writer,
     drafts: &[Result<Draft, Problem>],
@@ -24,7 +24,7 @@ pub(crate) async fn begin(
     journal.begin(&writer.client, &of, entries, stop, record).await
 }
 
-/// Tells the journal what became of them.
+/// Records their outcomes in the journal.
 pub(crate) async fn end(
     writer: &Writer,
     open: Vec<OpenRow>,

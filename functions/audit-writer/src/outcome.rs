@@ -1,4 +1,4 @@
-//! What became of each audit event, and the answer that says so.
+//! The outcome of each audit event, and the answer with all outcomes.
 
 use keyfold_edge::Problem;
 use serde_json::{Map, Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 use crate::journal::JournalError;
 use crate::problem;
 
-/// What became of one event.
+/// The outcome of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     /// It is a new item.
     Written { id: String },
     /// It was there already.
     Repeated { id: String },
-    /// It was not written, or is not known to be.
+    /// It was not written, or possibly not.
     Failed { id: Option<String>, problem: Problem },
 }
 
@@ -25,7 +25,7 @@ impl Outcome {
         }
     }
 
-    /// The same where the journal could not be told of it: a success is none.
+    /// The outcome if the journal could not record it: a success becomes a failure.
     pub(crate) fn unnoted(self, error: &JournalError) -> Outcome {
         match self {
             Outcome::Written { id } | Outcome::Repeated { id } => {

@@ -1,4 +1,4 @@
-//! What can be wrong with audit events. Every code is listed in `docs/errors.md`.
+//! Problems of audit events. Every code is listed in `docs/errors.md`.
 
 use keyfold_dynamo::WriteError;
 use keyfold_edge::Problem;
@@ -21,7 +21,7 @@ pub(crate) fn conflict(id: &str) -> Problem {
         .hint("an audit event never changes: send this one with its own id")
 }
 
-/// Why an event is not told as written, though nothing is wrong with it.
+/// Why a valid event is not reported as written.
 pub(crate) fn of_journal(error: &JournalError) -> Problem {
     let detail = format!("the journal of the audit trail cannot be written: {error}");
     let hint = "send the event again: what is there already is not written twice";
@@ -35,7 +35,7 @@ pub(crate) fn of_write(error: &WriteError) -> Problem {
         None => {
             let status = if error.code() == "item-too-large" { 413 } else { 400 };
             let detail = match error {
-                // The cause says which attribute and why.
+                // The cause names the attribute and the reason.
                 WriteError::Item(item) => std::error::Error::source(item)
                     .map_or_else(|| item.to_string(), |cause| format!("{item}: {cause}")),
                 other => other.to_string(),

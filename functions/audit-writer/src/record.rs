@@ -1,4 +1,4 @@
-//! What the log and the metrics show of one invocation: names and numbers, never a value.
+//! The record of one invocation for the log and the metrics: names and numbers, never a value.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ pub struct Record {
     pub request_id: String,
     /// `http`, `sqs`, `direct`.
     pub source: &'static str,
-    /// Who sent it, as the authorizer of an HTTP request says.
+    /// The sender, from the authorizer of an HTTP request.
     pub principal: Option<String>,
     /// The table's id in the manifest.
     pub table: String,
-    /// The HTTP status, or what it would be.
+    /// The HTTP status, or its equivalent.
     pub status: u16,
     /// The code of the problem, or `ok`.
     pub code: &'static str,

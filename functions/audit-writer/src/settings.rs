@@ -1,4 +1,4 @@
-//! What the environment says, read once at the start. Every variable has its name and its default here.
+//! Settings from environment variables, read once at start-up. Every variable has its name and its default here.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use keyfold_edge::{Auth, Environment, SettingsError};
 const TABLE: &str = "KEYFOLD_AUDIT_TABLE";
 /// The attribute that names an event.
 const ID: &str = "KEYFOLD_AUDIT_ID";
-/// The attribute that says when it happened.
+/// The attribute with the event's time.
 const TIME: &str = "KEYFOLD_AUDIT_TIME";
 
 /// The attribute in which the writer notes how an event reached it.
 const RECEIVED: &str = "KEYFOLD_AUDIT_RECEIVED";
-/// The table of the journal, where it has another name than the manifest says.
+/// The name of the journal's table, if it differs from the manifest's.
 const JOURNAL: &str = "KEYFOLD_AUDIT_JOURNAL";
 /// The OAuth scope that a caller's token must grant.
 const WRITE_SCOPE: &str = "KEYFOLD_WRITE_SCOPE";
@@ -34,13 +34,13 @@ pub struct Settings {
     pub table: String,
     /// The attribute that names an event.
     pub id: String,
-    /// The attribute that says when it happened.
+    /// The attribute with the event's time.
     pub time: String,
     /// The attribute in which the writer notes how an event reached it.
     pub received: String,
     /// The name of the journal's table in this deployment, where the manifest's is another.
     pub journal: Option<String>,
-    /// After how many days events expire, as the manifest says.
+    /// The number of days after which events expire, from the manifest.
     pub keep_days: Option<u32>,
     /// Who may send.
     pub auth: Auth,

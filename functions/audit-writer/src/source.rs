@@ -80,7 +80,7 @@ impl Source<'_> {
     }
 }
 
-/// A batch from SQS. The crate's type reads the records of every service: only the event source tells them apart.
+/// A batch from SQS. The crate's type accepts the records of every service, so the event source is checked.
 fn sqs(event: &str) -> Option<SqsEvent> {
     let event: SqsEvent = serde_json::from_str(event).ok()?;
     let of_sqs = |source: Option<&str>| source == Some("aws:sqs");
@@ -98,7 +98,7 @@ pub(crate) struct Content<'t> {
     pub(crate) listed: bool,
 }
 
-/// Reads a body: one audit event, or a list of them.
+/// Parses a body: one audit event, or a list of them.
 pub(crate) fn content(body: &str) -> Result<Content<'_>, Problem> {
     if body.len() > BODY_BYTES_MAX {
         return Err(Problem::body_too_large(BODY_BYTES_MAX));

@@ -53,7 +53,7 @@ fn drafts_of(writer: &Writer, message: &SqsMessage, left: &mut ValuesLeft) -> Ve
         Ok(content) => content,
         Err(problem) => return vec![Err(problem)],
     };
-    // SQS itself says who sent a message; the sender cannot.
+    // SQS sets the sender of a message; the sender cannot.
     let principal = message.attributes.get("SenderId").map(String::as_str);
     let received = Received { source: "sqs", principal, request_id: id(message) };
     Origin { time, claims: None, received }.drafts(writer, &content.events, left)

@@ -9,7 +9,7 @@ use keyfold_core::model::{AttributeKind, Precision, Table};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_edge::Problem;
 
-/// A template for each timestamp and date of a table: what it folds is the canonical form.
+/// A template for each timestamp and date of a table: folding yields the canonical form.
 #[derive(Debug)]
 pub(crate) struct Stamps(BTreeMap<String, Template>);
 
@@ -33,7 +33,7 @@ impl Stamps {
     pub(crate) fn normalise(&self, item: &mut Item) -> Result<(), Problem> {
         for (name, template) in &self.0 {
             if !matches!(item.get(name), Some(AttributeValue::S(_))) {
-                // Absent, or of another type, which is said elsewhere.
+                // Absent, or of another type, which is reported elsewhere.
                 continue;
             }
             match template.fold(item) {
@@ -50,7 +50,7 @@ impl Stamps {
     }
 }
 
-/// A time of the server as text, cut to what the attribute holds.
+/// A time of the server as text, cut to the precision of the attribute.
 pub(crate) fn text(time: Timestamp, kind: Option<AttributeKind>) -> String {
     let cut = match kind {
         Some(AttributeKind::Timestamp(Precision::Nanoseconds)) => Ok(time),

@@ -13,7 +13,7 @@ use crate::limits::{DEADLINE_MARGIN, WRITE_TIME_MAX};
 use crate::outcome::{Outcome, counts};
 use crate::{Record, Writer, note, problem};
 
-/// Writes what can be written.
+/// Writes all valid drafts.
 pub(crate) async fn write(
     writer: &Writer,
     drafts: Vec<Result<Draft, Problem>>,
@@ -21,7 +21,7 @@ pub(crate) async fn write(
     record: &mut Record,
 ) -> Vec<Outcome> {
     let stop = stop_at(deadline);
-    // Noted before anything is written: no event can be in the table that the journal does not know.
+    // Recorded before anything is written: the table cannot contain an event that is not in the journal.
     let open = match note::begin(writer, &drafts, stop, record).await {
         Ok(open) => open,
         Err(error) => return not_written(drafts, &error, record),
@@ -52,7 +52,7 @@ pub(crate) async fn write(
         .collect();
     match noted {
         Ok(()) => counted(outcomes, record),
-        // What is in the table is told as written only after the journal says so too.
+        // A stored event is reported as written only after the journal records it.
         Err(error) => counted(outcomes.into_iter().map(|outcome| outcome.unnoted(&error)).collect(), record),
     }
 }
@@ -93,8 +93,8 @@ fn outcome(writer: &Writer, draft: Draft, result: Result<PutNew, keyfold_dynamo:
     }
 }
 
-/// Is the stored item this event again? Everything that was given counts. Folded keys do not: the manifest may have been another. Nor does
-/// the time of an event without one, nor what the writer stamps: these differ each time.
+/// Is the stored item the same event? All given attributes count. Folded keys do not, because the manifest may have
+/// changed; nor does a time added by the writer, nor its other attributes, which differ each time.
 fn is_same(writer: &Writer, draft: &Draft, stored: &Item) -> bool {
     let counts = |name: &str| {
         !writer.folded.contains(name)

@@ -1,4 +1,4 @@
-//! What lives as long as the process: the table, the client, what timestamps look like. Built once, before the first event.
+//! The state of the process: the table, the client, the forms of timestamps. Built once, before the first event.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub struct Writer {
     pub(crate) client: Client,
     /// The attribute that names an event.
     pub(crate) id: String,
-    /// The attribute that says when it happened.
+    /// The attribute with the event's time.
     pub(crate) time: String,
     /// The attribute in which the writer notes how an event reached it.
     pub(crate) received: String,
@@ -30,9 +30,9 @@ pub struct Writer {
     pub(crate) stamps: Stamps,
     /// Attributes that are folded from others, and cannot be given.
     pub(crate) folded: BTreeSet<String>,
-    /// Is the primary key made of the time? Then each event must say it: a repeat would get another key.
+    /// Does the primary key contain the time? Then each event must have one: a repeat would get another key.
     pub(crate) time_in_key: bool,
-    /// The attributes that the primary key is made of.
+    /// The attributes in the primary key.
     pub(crate) key_inputs: BTreeSet<String>,
     /// After how many days events expire, if they do.
     pub(crate) keep_days: Option<u32>,
@@ -44,7 +44,7 @@ pub struct Writer {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum StartError {
-    /// The environment says something impossible.
+    /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// There is no manifest that could be used.
@@ -53,7 +53,7 @@ pub enum StartError {
     /// The manifest has no such table.
     #[error("the manifest has no table `{table}` (`KEYFOLD_AUDIT_TABLE`)")]
     NoTable { table: String },
-    /// An attribute of the table is not what the writer needs.
+    /// An attribute of the table does not fit the writer.
     #[error("attribute `{attribute}` of table `{table}` is not {wanted}")]
     Attribute { table: String, attribute: String, wanted: &'static str },
 }
@@ -122,14 +122,14 @@ impl Writer {
 }
 
 impl Writer {
-    /// Is this attribute stamped by the writer? How an event was received, and when it expires: a sender that chose that could hide
-    /// what it did.
+    /// Is this attribute set by the writer? These are how an event was received, and when it expires: a sender that
+    /// chose them could hide its actions.
     pub(crate) fn stamps_attribute(&self, name: &str) -> bool {
         name == self.received || self.table.ttl.as_deref() == Some(name)
     }
 }
 
-/// The attributes that the primary key is made of.
+/// The attributes in the primary key.
 fn key_inputs(table: &Table) -> BTreeSet<String> {
     let mut inputs = BTreeSet::new();
     for key in table.key_attributes() {
@@ -143,8 +143,8 @@ fn key_inputs(table: &Table) -> BTreeSet<String> {
     inputs
 }
 
-/// Does every primary key say exactly which value the attribute has? In lower case, `Acme` and `acme` would share their ids, and
-/// so would all organisations of one shard.
+/// Does every primary key contain the exact value of the attribute? In lower case, `Acme` and `acme` would share their
+/// ids, and so would all organisations of one shard.
 fn key_keeps(table: &Table, attribute: &str) -> bool {
     let is_kept = |part: &Part| {
         let Part::Attribute { name, codec, .. } = part else { return false };

@@ -1,4 +1,4 @@
-//! Every event in `events/audit-writer`, one after another, with what became of it and of the table.
+//! Every event in `events/audit-writer`, one after another, with its outcome and the table afterwards.
 
 use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::InvocationResult;
@@ -40,7 +40,7 @@ async fn every_event_has_its_outcome() {
     let items = function.items().await;
     let mut ids: Vec<String> = Vec::new();
     for item in &items {
-        // In all indexes at once: every folded key is there and right.
+        // In all indexes at once: every folded key is present and correct.
         for (name, wanted) in function.table.folded(item).unwrap() {
             assert!(wanted.is_some(), "{name}");
             assert_eq!(item.get(name), wanted.map(AttributeValue::S).as_ref(), "{name}");

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// The project's own sample.
 pub(crate) const SAMPLE: &str = include_str!("../../../../keyfold.toml");
 
-/// A function on a DynamoDB of its own. It is ended when it is dropped.
+/// A function with its own DynamoDB. It is ended when it is dropped.
 pub(crate) struct Function {
     process: Child,
     log: Option<Log>,
@@ -86,7 +86,7 @@ impl Function {
         Arc::clone(&self.dynamo)
     }
 
-    /// The most memory that it has had, in kB.
+    /// Its peak memory, in kB.
     pub(crate) fn peak_kb(&self) -> u64 {
         keyfold_harness::peak_kb(self.process.id())
     }
@@ -108,7 +108,7 @@ impl Function {
         self.items().await.into_iter().find(|item| item.get("id") == Some(&wanted))
     }
 
-    /// Ends it; what it has written to standard output.
+    /// Ends it, and returns its standard output.
     pub(crate) fn end(mut self) -> Vec<Value> {
         self.process.kill().unwrap();
         self.log.take().unwrap().lines()

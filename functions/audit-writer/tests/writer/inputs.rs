@@ -1,4 +1,4 @@
-//! What can be wrong with an audit event, and that the others are written all the same.
+//! Invalid audit events, and that the valid ones beside them are written.
 
 use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::InvocationResult;
@@ -100,7 +100,7 @@ async fn the_servers_time_is_used_where_none_is_given_and_is_no_difference() {
     let (status, body) = function.post(&untimed.to_string()).await;
     assert_eq!((status, &body["repeated"]), (200, &json!(1)));
     assert_eq!(function.item("1").await.unwrap(), stored, "what is written never changes");
-    // Who says another time says another thing.
+    // Another time makes it another event.
     assert_eq!(function.post(&event("1", &json!({})).to_string()).await.0, 409);
 }
 
@@ -119,7 +119,7 @@ async fn without_a_table_nothing_is_called_written() {
     );
 }
 
-/// Events of one resource lie together, and are counted.
+/// Events of one resource are in one item collection, which is counted.
 const COLLECTIONS: &str = r#"
 [tables.audit]
 name = "AuditByResource"
@@ -152,7 +152,7 @@ async fn an_item_collection_that_grows_large_is_warned_of() {
         "a repeat would get another key"
     );
     let lines = function.end();
-    // DynamoDB rounds up: the smallest collection is "0 to 1 GB", above the half that the manifest sets.
+    // DynamoDB rounds up: the smallest collection is "0 to 1 GB", above the manifest's limit of half a GB.
     let warning = lines.iter().find(|line| line["level"] == "WARN").unwrap();
     assert_eq!((&warning["collections"], &warning["gb_max"]), (&json!(2), &json!(1.0)));
     let metric = lines.iter().find(|line| line.get("_aws").is_some()).unwrap();

@@ -77,7 +77,7 @@ async fn the_process_stays_below_half_of_its_memory() {
     assert_eq!(function.post(&event("last", &json!({})).to_string()).await.0, 201);
 }
 
-/// An endpoint that is not DynamoDB's sends what it likes.
+/// An endpoint other than DynamoDB can send anything.
 #[tokio::test]
 #[expect(clippy::print_stdout, reason = "the person who runs the test reads the figures")]
 async fn an_answer_without_end_does_not_fill_the_memory() {

@@ -1,4 +1,4 @@
-//! In a table with a scope, callers write for themselves alone; what says who wrote an event comes from the authorizer.
+//! In a table with a scope, callers write only for themselves; the author of an event comes from the authorizer.
 
 use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::InvocationResult;
@@ -67,7 +67,7 @@ async fn a_direct_caller_is_trusted_with_the_scope() {
     assert_eq!(function.item("1").await.unwrap()["org"], AttributeValue::S("umbrella".to_owned()));
 }
 
-/// An id that another organisation has used, or could use, would say so by its conflict and block the event.
+/// Otherwise an id used by another organisation would cause a conflict, which reveals it and blocks the event.
 #[tokio::test]
 async fn ids_are_the_writers_where_a_key_lacks_the_scope() {
     let function = Function::start(MANIFEST, &[]).await;
@@ -94,7 +94,8 @@ async fn ids_are_the_writers_where_the_key_keeps_the_scope_only_in_part() {
     }
 }
 
-/// A tenant who guesses the id, or the whole event, of another learns nothing: the answer is the same whether it exists or not.
+/// A tenant who guesses the id, or the whole event, of another learns nothing: the answer does not depend on its
+/// existence.
 #[tokio::test]
 async fn what_a_tenant_is_told_does_not_depend_on_anothers_events() {
     for partition in ["id", "{org}#{id}"] {
@@ -103,7 +104,7 @@ async fn what_a_tenant_is_told_does_not_depend_on_anothers_events() {
         for exists in [false, true] {
             let function = Function::start(&manifest, &[]).await;
             if exists {
-                // Of the same content, and with the id that is guessed: by a trusted caller, who may choose it.
+                // With the same content and the guessed id, by a trusted caller, who may choose it.
                 let theirs = event("payroll-2016", &json!({ "org": "umbrella" }));
                 let outcome = function.invoke(direct(&[theirs])).await;
                 assert!(matches!(outcome, InvocationResult::Response(_)), "{outcome:?}");
@@ -139,7 +140,7 @@ async fn events_without_id_and_time_do_not_collapse_into_one() {
     assert_eq!(function.items().await.len(), 4);
 }
 
-/// The same table for one organisation: who did it is the caller, whatever the event says.
+/// The same table for one organisation: the author is the caller, whatever the event contains.
 fn signed() -> String {
     MANIFEST.replace(r#"scope = { org = "jwt.org" }"#, r#"written-by = { accessedBy = "jwt.sub" }"#)
 }
@@ -166,7 +167,7 @@ async fn an_event_says_who_sent_it_and_when_and_nobody_can_say_otherwise() {
     let AttributeValue::M(received) = &item["received"] else { panic!("{item:?}") };
     assert_eq!(received["principal"], AttributeValue::S("joe1".to_owned()));
     assert_eq!(received["source"], AttributeValue::S("http".to_owned()));
-    // The event says 2016; the writer knows better.
+    // The event's time is 2016; the writer uses its own.
     assert!(matches!(&received["at"], AttributeValue::S(at) if at.as_str() > "2020" && at.ends_with('Z')));
     assert!(matches!(&received["requestId"], AttributeValue::S(id) if !id.is_empty()));
 }

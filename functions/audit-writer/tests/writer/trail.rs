@@ -1,5 +1,4 @@
-//! The trail, proved: what the real function writes over every way verifies clean, whatever crashes; what an attacker does to it is
-//! found.
+//! The trail, proved: the real function's writes verify clean after any crash; an attacker's changes are found.
 
 mod attacks;
 mod crashes;
@@ -53,7 +52,7 @@ async fn report(function: &Function, anchors: Vec<(Anchor, Hash)>) -> Report {
     report_of(&function.dynamo(), &function.table, VerifyOptions { anchors, ..options() }).await
 }
 
-/// What is wrong: `changed 1`, and whose key it is.
+/// The findings: `changed 1`, with the event's key.
 fn told(report: &Report) -> Vec<String> {
     let one = |finding: &keyfold_core::audit::Finding| {
         let id = finding.key.as_ref().and_then(|key| key.get("id"));
@@ -156,7 +155,7 @@ async fn rows(function: &Function) -> Vec<keyfold_core::value::Item> {
     rows
 }
 
-/// Without its journal, the writer writes nothing; and what it has written without an end it does not call written.
+/// Without its journal, the writer writes nothing; and events without a recorded outcome are not reported as written.
 #[tokio::test]
 async fn nothing_is_told_as_written_that_the_journal_does_not_say() {
     let elsewhere = [("KEYFOLD_AUDIT_JOURNAL", "Nowhere")];
@@ -170,7 +169,7 @@ async fn nothing_is_told_as_written_that_the_journal_does_not_say() {
     assert_eq!(text, r#"{"batchItemFailures":[{"itemIdentifier":"m"}]}"#);
 }
 
-/// The events are there, and the journal was not told: nobody hears that they were written until it is, in a new chain.
+/// The events are stored but not recorded: they are not reported as written until they are, in a new chain.
 #[tokio::test]
 async fn an_end_that_cannot_be_noted_is_no_success() {
     let reading = Function::start(&sample(), &[]).await;
@@ -191,8 +190,8 @@ async fn an_end_that_cannot_be_noted_is_no_success() {
     assert_eq!((after.events.proved, after.events.unconfirmed, after.chains), (2, 0, 2));
 }
 
-/// Items keep the keys of an index that the manifest no longer has. The journal says that no digest was made of them, so they can hold
-/// anything: the operator has to say that there was such a key.
+/// Items keep the keys of an index that the manifest no longer has. Digests excluded those keys, so they can hold
+/// anything: the operator must declare that the key existed.
 #[tokio::test]
 async fn an_index_that_is_gone_changes_no_event() {
     let function = Function::start(&sample(), &[]).await;
@@ -223,8 +222,8 @@ scope = { org = "jwt.org" }
 attributes = { id = "string", org = "string", action = "string", timestamp = "timestamp", expires = "number" }
 "#;
 
-/// Where an id alone is no key, the other attributes of the key are named too. What DynamoDB deletes in time is not removed, and no
-/// sender says when that is.
+/// If the id alone is not the key, the other key attributes are recorded too. Items that expired are not findings, and
+/// senders cannot set their expiry.
 #[tokio::test]
 async fn events_of_organisations_are_told_apart_and_expire_when_the_writer_says() {
     let function = Function::start(ORGANISATIONS, &[]).await;
@@ -265,7 +264,7 @@ async fn events_of_organisations_are_told_apart_and_expire_when_the_writer_says(
     assert_eq!((told(&later).len(), later.events.expired), (0, 2));
 }
 
-/// Whoever verifies while events come calls none of them inserted or removed.
+/// Verification during writes reports none of them as inserted or removed.
 #[tokio::test]
 async fn a_trail_that_grows_meanwhile_verifies_clean() {
     let function = Function::start(&sample(), &[]).await;
@@ -328,9 +327,9 @@ set = { origin = "audit" }
     keyfold_dynamo::put(&client, moved, forged.clone()).await.unwrap();
     let found = verify(&trail(&client, moved, Some(&carried)), options()).await.unwrap();
     assert_eq!(found.found.get("key-unknown"), Some(&1), "{:?}", told(&found));
-    // Without the way back, the renamed attributes are a change: it is not overlooked.
+    // Without the inverse of the retrofit, the renamed attributes are reported as changes.
     assert_eq!(verify(&trail(&client, moved, None), options()).await.unwrap().found["changed"], 5);
-    // What cannot be taken back is said, and not guessed.
+    // An irreversible change is an error, not guessed.
     for (line, said) in [
         ("drop = [\"note\"]", "drops `note`"),
         ("set = { resourceName = \"x\" }", "sets `resourceName`"),

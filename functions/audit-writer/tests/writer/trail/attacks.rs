@@ -1,4 +1,4 @@
-//! Somebody with every right on both tables, who takes each of their steps back before the next.
+//! An attacker with all permissions on both tables, who undoes each step before the next.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
-/// A trail, and somebody who may do anything to it.
+/// A trail, and an attacker with all permissions.
 struct Attacker {
     function: Function,
     client: Client,
@@ -131,7 +131,7 @@ async fn what_is_inserted_is_found_though_it_is_sent_to_the_writer_too() {
     assert_eq!(attacker.function.post(&same).await.1["repeated"], json!(1), "the writer finds it there");
     assert_eq!(attacker.found().await, ["inserted new"]);
     attacker.remove("new").await;
-    // Somebody was told that it is there.
+    // The caller received a confirmation of it.
     assert_eq!(attacker.found().await, ["removed new"]);
 
     let attacker = Attacker::new().await;
@@ -139,7 +139,7 @@ async fn what_is_inserted_is_found_though_it_is_sent_to_the_writer_too() {
     attacker.write(&inserted).await;
     assert_eq!(attacker.found().await, ["unstamped new"]);
     attacker.remove("new").await;
-    // An event that was refused, in the place of the one that it would have replaced.
+    // A refused event, stored in place of the confirmed one.
     let refused = event("10", &json!({ "note": "other" })).to_string();
     assert_eq!(attacker.function.post(&refused).await.0, 409);
     let right = attacker.item("10").await;
@@ -149,7 +149,7 @@ async fn what_is_inserted_is_found_though_it_is_sent_to_the_writer_too() {
     assert_eq!(attacker.found().await, ["changed 10"]);
     attacker.write(&right).await;
     assert!(attacker.is_clean().await);
-    // A time before the journal is counted apart: of these, nothing is known.
+    // Times before the journal are counted separately, because those events are unverifiable.
     inserted.insert("received".to_owned(), received(&right, "2016-01-01T00:00:00.000Z"));
     attacker.write(&inserted).await;
     let report = report(&attacker.function, Vec::new()).await;
@@ -168,7 +168,7 @@ async fn what_is_done_to_the_journal_is_found() {
     attacker.write_row(&all[2]).await;
     assert!(attacker.is_clean().await);
 
-    // Two rows exchange what they say.
+    // Two rows exchange their content.
     let exchange = |of: &Item, with: &Item| {
         let mut row = of.clone();
         for name in ["body", "hash"] {
@@ -184,7 +184,7 @@ async fn what_is_done_to_the_journal_is_found() {
     attacker.write_row(&all[3]).await;
     assert!(attacker.is_clean().await);
 
-    // A row says something else, with a hash of its own.
+    // A row with other content and a recomputed hash.
     let AttributeValue::S(body) = &all[3]["body"] else { panic!() };
     let forged = body.replace("wwww", "wwwr");
     let mut row = all[3].clone();
@@ -196,7 +196,7 @@ async fn what_is_done_to_the_journal_is_found() {
     assert_eq!(attacker.found().await, ["chain-broken", "inserted 13"]);
     attacker.write_row(&all[3]).await;
 
-    // The end of the chain, with the events that it tells of: only the anchor knows of them.
+    // The end of the chain, with the events in it: only the anchor proves them.
     for row in &all[4..] {
         attacker.remove_row(row).await;
     }
@@ -267,7 +267,7 @@ async fn a_forged_chain_does_not_take_an_event_to_another_time() {
     assert_eq!(told(&report), ["chain-added"]);
 }
 
-/// The journal's own word since when it is there is believed only if no anchor says otherwise.
+/// The journal's own start time is trusted only if no anchor contradicts it.
 #[tokio::test]
 async fn a_later_beginning_does_not_hide_what_was_inserted() {
     let attacker = Attacker::new().await;
@@ -342,7 +342,7 @@ async fn an_event_that_is_moved_to_another_primary_key_is_found() {
     assert_eq!(told(&report(&function, Vec::new()).await), ["key-changed 1"]);
 }
 
-/// Somebody who can write to the folder of the anchors, or who ends the job that makes them.
+/// An attacker who can write to the folder of anchors, or stop the job that creates them.
 #[tokio::test]
 async fn a_day_without_an_anchor_is_found() {
     let attacker = Attacker::new().await;
@@ -375,7 +375,7 @@ async fn a_day_without_an_anchor_is_found() {
         found(vec![one], &["2026-01-02.json.bak"]).await,
         [missing("2026-01-02"), "file-unread 2026-01-02.json.bak".to_owned(),]
     );
-    // On the first day, no day is over, and the folder is empty all the same.
+    // On the first day no day is over, so the folder is empty.
     let options = VerifyOptions { anchors: Some(AnchorFolder::default()), ..options() };
     let options = VerifyOptions { from: Some(now()[..10].to_owned()), ..options };
     let report = report_of(&attacker.function.dynamo(), attacker.table(), options).await;

@@ -36,7 +36,7 @@ async fn crash(at: usize, when: When) {
         assert!(after.is_clean(), "{place}: {:?}", told(&after));
         assert_eq!(after.events.proved + after.events.unconfirmed, written as u64, "{place}");
     }
-    // Whoever got no answer sends the events again.
+    // A caller without an answer sends the events again.
     let (status, body) = retrying.post(&json!(both).to_string()).await;
     assert_eq!((status, body["failed"].as_u64()), (if written == 2 { 200 } else { 201 }, Some(0)), "{place}");
     let after = report(&retrying, Vec::new()).await;
