@@ -33,13 +33,13 @@ pub struct Api {
 /// Why there is no API.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The environment says something impossible.
+    /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// There is no manifest that could be used.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// Nothing limits who writes.
+    /// Writes are not restricted.
     #[error(
         "everybody could write table `{table}`: `KEYFOLD_AUTH` is `open`, and the manifest lists the table in `query-api-writes`"
     )]
@@ -50,7 +50,7 @@ pub enum StartError {
 }
 
 impl Api {
-    /// The API of a deployed function: callers of a network reach it. It is refused if everybody could write.
+    /// The API of a deployed function, reachable from a network. Refused if any caller could write.
     pub async fn deployed(settings: Settings) -> Result<Api, StartError> {
         let api = Api::start(settings).await?;
         match api.model.deploy.query_api_writes.first() {
@@ -103,7 +103,7 @@ impl Api {
         Api { readiness: Some(KnownReadiness::new(&name)), control_table: name, ..self }
     }
 
-    /// The same API for tables whose indexes are known to be complete, whatever the control table says.
+    /// The same API, with all indexes taken as complete, without reading the control table.
     pub fn with_complete_indexes(self) -> Api {
         Api { readiness: None, ..self }
     }
@@ -128,7 +128,7 @@ impl Api {
         Api { grants, ..self }
     }
 
-    /// The model that questions are asked of.
+    /// The model of the API.
     pub fn model(&self) -> &Model {
         &self.model
     }

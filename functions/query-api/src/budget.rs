@@ -1,4 +1,4 @@
-//! The requests of one caller in a minute, and its read units in a day. Unlimited, unless the settings say otherwise.
+//! The requests of one caller in a minute, and its read units in a day. Unlimited by default.
 
 use std::num::NonZeroU32;
 
@@ -24,8 +24,8 @@ impl Budget {
         self.of_caller.count(client, &caller, now).await.map_err(refused)
     }
 
-    /// Reserves the units that a request can consume: the cap that it wants, and what it can exceed the cap by. `None`: they are
-    /// not counted.
+    /// Reserves the maximum units of a request: its cap, and the amount by which it can exceed the cap. `None`: units
+    /// are not counted.
     pub(crate) async fn reserve(
         &self,
         client: &Client,
@@ -38,7 +38,7 @@ impl Budget {
         self.of_caller.reserve(client, &caller, wanted, overrun, now).await.map_err(refused)
     }
 
-    /// Replaces a reservation by what was consumed.
+    /// Replaces a reservation by the consumption.
     pub(crate) async fn correct(
         &self,
         client: &Client,

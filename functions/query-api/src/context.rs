@@ -1,4 +1,4 @@
-//! One request's caller, API and time: what every route checks before it reads or writes anything.
+//! One request's caller, API and time: the checks of every route before it reads or writes.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -53,7 +53,7 @@ impl<'a> RequestContext<'a> {
         Ok(self.in_time(self.api.readiness(table)).await??)
     }
 
-    /// The result of work in the time that is left. Work that takes longer is dropped, so it sends no further request.
+    /// The result of work within the remaining time. Longer work is dropped and sends no further request.
     pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
         tokio::time::timeout(self.time_left(), work).await.map_err(|_| {
             Problem::new(504, "timed-out", "the answer was not complete in time")

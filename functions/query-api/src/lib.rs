@@ -1,9 +1,10 @@
-//! The query API: a question over HTTP becomes a plan, the plan becomes an answer. Tables that the manifest lists can be written.
+//! The query API: a question over HTTP becomes a plan, and the plan an answer. Tables listed in the manifest can be
+//! written.
 //!
-//! [`respond`] takes a request and always has an answer: a refusal is an RFC 9457 problem document. It knows nothing of
-//! Lambda, so a server on this machine can call it; [`handle`] calls it for a request of an HTTP API or of a function URL.
-//! `keyfold-core` checks and plans requests; `keyfold-dynamo` reads. Start with
-//! [`Settings`], [`Api::start`] and [`respond`].
+//! [`respond`] always returns an answer to a request: errors are RFC 9457 problem documents. It is independent of
+//! Lambda, so a local server can call it; [`handle`] calls it for a request of an HTTP API or of a function URL.
+//! `keyfold-core` checks and plans requests; `keyfold-dynamo` reads. Start with [`Settings`], [`Api::start`] and
+//! [`respond`].
 
 mod api;
 mod budget;

@@ -1,4 +1,4 @@
-//! The Lambda function `query-api`: wires settings and handler to the events, and decides nothing.
+//! The Lambda function `query-api`: connects settings and handler to the events, without decisions of its own.
 
 use keyfold_edge::serve;
 use keyfold_query_api::{Api, Settings, handle};

@@ -126,7 +126,7 @@ impl SecretKeys {
                 (known.ring, known.read) = (Some(Arc::clone(&ring)), known.tried);
                 Ok(ring)
             }
-            // The known keys stay in use: the API must not fail with Secrets Manager.
+            // The known keys stay in use: an outage of Secrets Manager must not stop the API.
             (Err(error), Some(ring)) => {
                 keyfold_edge::tracing::warn!(target: keyfold_edge::log::TARGET, %error, "the keys for page tokens cannot be read; the known ones stay in use");
                 Ok(Arc::clone(ring))

@@ -16,7 +16,7 @@ use crate::page_token::PageTokens;
 use crate::plain::{Format, Items};
 use crate::plan::{PlannedRequest, plan_request};
 
-/// The code of what answers a request, but not yet.
+/// The error code of an index that is not complete yet.
 const PENDING: &str = "index-pending";
 
 /// One page of an answer.
@@ -152,13 +152,14 @@ async fn run(
     }
 }
 
-/// A deployment knows an index before the table has it: in the stages of a stack, and until `keyfold index add` is done.
+/// A deployment can know an index before the table has it: between the stages of a stack, and until `keyfold index add`
+/// is done.
 fn missing(table: &Table, index: &str) -> Problem {
     let detail = format!("index `{index}` of table `{}` {}", table.id, Pending::Missing);
     Problem::new(409, PENDING, detail).hint("ask again when the index is active")
 }
 
-/// The read units that the request may consume: what it asks for, within the API's limit.
+/// The maximum read units of the request: its own limit, capped by the API's.
 fn units_max(context: &RequestContext<'_>, request: &QueryRequest) -> Result<f64, Problem> {
     let most = context.api.limits.read_units_max;
     match request.read_units_max {

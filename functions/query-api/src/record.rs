@@ -16,15 +16,15 @@ pub struct Record {
     pub request_id: String,
     /// `query`, `explain`, `question`, `put`, `update`, `delete`, `openapi`, `health`; `none` where there was no such path.
     pub route: &'static str,
-    /// The table's id in the manifest, once it is known to be there.
+    /// The table's id in the manifest, once it is known to exist.
     pub table: Option<String>,
-    /// The named question, once it is known to be there.
+    /// The named question, once it is known to exist.
     pub question: Option<String>,
     /// Where the plan reads: `table`, `index byDate`, each once.
     pub sources: Vec<String>,
     /// How many reads the plan has.
     pub reads: usize,
-    /// Who asked, as the authorizer says.
+    /// The caller, from the authorizer.
     pub principal: Option<String>,
     /// The HTTP status.
     pub status: u16,

@@ -1,4 +1,4 @@
-//! A request as any server has it, without types of Lambda or of a web framework, and what it contains.
+//! A request in a form independent of Lambda and web frameworks.
 
 use std::time::SystemTime;
 
@@ -10,12 +10,12 @@ use keyfold_edge::Problem;
 
 use crate::settings::{BODY_BYTES_MAX, QUERY_STRING_BYTES_MAX};
 
-/// The most parameters of one query string.
+/// Maximum parameters of one query string.
 const PARAMS_MAX: usize = 200;
 
 /// One HTTP request to the API.
 ///
-/// Headers are no part of it: a client writes them as it likes, so nothing that the API decides depends on one.
+/// It has no headers: clients can forge them, so no decision of the API may depend on one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiRequest {
     /// The method.
@@ -26,7 +26,7 @@ pub struct ApiRequest {
     pub query: String,
     /// The body.
     pub body: Vec<u8>,
-    /// The caller. [`Caller::Trusted`] sees every item, whatever scope its table has; claims come from an authorizer.
+    /// The caller. [`Caller::Trusted`] reads every item, even in a table with a scope; claims come from an authorizer.
     pub caller: Caller,
     /// The id of this request in the log and in a problem document.
     pub id: String,
@@ -35,7 +35,7 @@ pub struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// The request of a server on this machine.
+    /// The request of a local server.
     ///
     /// ```
     /// use keyfold_query_api::{ApiRequest, Caller};

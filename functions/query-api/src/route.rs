@@ -16,9 +16,9 @@ pub(crate) enum Route<'p> {
     Write(Write),
     /// `GET /tables/{table}/questions/{question}`
     Question {
-        /// The table, as the path has it.
+        /// The table in the path.
         table: &'p str,
-        /// The question, as the path has it.
+        /// The question in the path.
         question: &'p str,
     },
     /// `GET /openapi.json`

@@ -12,34 +12,34 @@ use crate::page_token::TokenKeySource;
 /// The secret whose versions are the keys that seal page tokens: a name or an ARN. There is no default: a key that each process
 /// makes for itself would refuse the tokens of every other.
 const TOKEN_SECRET: &str = "KEYFOLD_TOKEN_SECRET";
-/// The keys themselves, where there is no Secrets Manager: on your own machine and in tests. In AWS, everybody who may read a function's
-/// configuration sees its environment.
+/// The keys themselves, without Secrets Manager: for local use and tests. In AWS, the environment is visible to every
+/// user who may read the function's configuration.
 const TOKEN_KEYS: &str = "KEYFOLD_TOKEN_KEYS";
-/// `1`: a request may allow a scan. Otherwise nothing over HTTP scans.
+/// `1`: a request may allow a scan. Otherwise no HTTP request scans.
 const ALLOW_SCAN: &str = "KEYFOLD_ALLOW_SCAN";
 /// The OAuth scope that a reader's token must grant.
 const READ_SCOPE: &str = "KEYFOLD_READ_SCOPE";
 /// The OAuth scope that a writer's token must grant.
 const WRITE_SCOPE: &str = "KEYFOLD_WRITE_SCOPE";
-/// The most read units that one request may consume.
+/// Maximum read units of one request.
 const READ_UNITS_MAX: &str = "KEYFOLD_READ_UNITS_MAX";
 
 /// The table in which callers' requests and units are counted.
 const CALLER_TABLE: &str = "KEYFOLD_CALLER_TABLE";
 /// The claim that identifies a caller there; if unset, the principal.
 const CALLER_CLAIM: &str = "KEYFOLD_CALLER_CLAIM";
-/// The most requests of one caller in a minute.
+/// Maximum requests of one caller in a minute.
 const CALLER_REQUESTS: &str = "KEYFOLD_CALLER_REQUESTS_PER_MINUTE";
-/// The most read units of one caller in a day.
+/// Maximum read units of one caller in a day.
 const CALLER_UNITS: &str = "KEYFOLD_CALLER_UNITS_PER_DAY";
 
-/// The read units of one request, where nothing else is set: about 4 MB of items, read with eventual consistency.
+/// Default maximum read units of one request: about 4 MB of items, read eventually consistently.
 pub const READ_UNITS_MAX_DEFAULT: f64 = 500.0;
 /// The largest request body, in bytes. The longest request within core's limits stays well below.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
 /// The longest query string, in bytes.
 pub const QUERY_STRING_BYTES_MAX: usize = 16 * 1024;
-/// The largest answer, in bytes: Lambda returns at most 6 MB, and what wraps the body needs a part of that.
+/// The largest answer, in bytes: Lambda returns at most 6 MB, of which the response's envelope needs a part.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>
 pub const ANSWER_BYTES_MAX: usize = 5 * 1024 * 1024;
 /// The longest time that an answer may take: an HTTP API waits for 30 seconds.
@@ -65,7 +65,7 @@ pub struct Settings {
     pub budget: Option<Budget>,
 }
 
-/// The OAuth scopes that a caller's token must grant; none, where nothing is set.
+/// The OAuth scopes that a caller's token must grant; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     /// To read.
@@ -81,7 +81,7 @@ pub struct Limits {
     pub auth: Auth,
     /// May a request allow a scan?
     pub allow_scan: bool,
-    /// The most read units that one request may consume.
+    /// Maximum read units of one request.
     pub read_units_max: f64,
 }
 

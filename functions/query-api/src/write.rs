@@ -1,7 +1,7 @@
-//! One item is written: put, updated or deleted, with its folded keys, within the caller's scope.
+//! Writes of one item: put, update or delete, with its folded keys, within the caller's scope.
 //!
-//! A table can be written if `[deploy]` lists it in `query-api-writes`. All checks run before anything is sent. Items outside the
-//! caller's scope look like items that do not exist.
+//! A table can be written if `[deploy]` lists it in `query-api-writes`. All checks run before anything is sent. Items
+//! outside the caller's scope look like items that do not exist.
 
 use keyfold_core::index::ItemError;
 use keyfold_core::model::Table;
@@ -24,7 +24,7 @@ use crate::context::RequestContext;
 /// The largest body of a write: an item of 400 KB, with room for the notation.
 pub(crate) const WRITE_BODY_BYTES_MAX: usize = 1024 * 1024;
 
-/// The most attributes that an update sets and removes, and the most that `if` compares: an expression of DynamoDB has at most 4 KB.
+/// Maximum attributes that an update sets and removes, and that `if` compares: a DynamoDB expression has at most 4 KB.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html>
 const CHANGES_MAX: usize = 200;
 const EXPECTED_MAX: usize = 100;
@@ -36,7 +36,7 @@ pub(crate) enum Write {
     Put,
     /// Some attributes of an item.
     Update,
-    /// An item goes.
+    /// Deletes an item.
     Delete,
 }
 
@@ -46,7 +46,7 @@ struct PutBody {
     table: String,
     item: Box<RawValue>,
     entity: Option<String>,
-    /// Over whatever has its key.
+    /// Replaces an item with the same key.
     #[serde(default)]
     replace: bool,
 }
@@ -72,7 +72,7 @@ struct DeleteBody {
     expected: Option<Box<RawValue>>,
 }
 
-/// Carries out the write that a body asks for. The answer says what it consumed.
+/// Performs the write of a body. The answer contains the consumed units.
 pub(crate) async fn write(
     context: &RequestContext<'_>,
     write: Write,
@@ -183,7 +183,7 @@ async fn remove(
     }
 }
 
-/// The table and what the caller may write there, if it may write at all.
+/// The table and the caller's scope in it, if the caller may write.
 async fn writable<'a>(
     context: &RequestContext<'a>,
     table: &str,
@@ -209,7 +209,7 @@ async fn writable<'a>(
     }
 }
 
-/// Where no OAuth scope is asked for, a policy of IAM must have let the caller through.
+/// If no OAuth scope is required, an IAM policy must have admitted the caller.
 fn is_trusted_writer(caller: &Caller) -> bool {
     match caller {
         Caller::Trusted => true,
@@ -315,7 +315,7 @@ fn refused(error: &UpdateRefusal) -> Problem {
     Problem { again: error.is_retryable(), ..problem }
 }
 
-/// What anybody else wrote there could be taken back by a change of the source that is still on its way.
+/// A late change of the source could undo another program's write.
 fn table_pending(table: &Table, pending: &Pending) -> Problem {
     Problem::new(409, "table-pending", format!("table `{}` {pending}", table.id))
         .hint("only the retrofit writes it until it is cut over: write its source")

@@ -1,4 +1,4 @@
-//! The parameters of a question: its conditions, typed as the manifest says, and the API's own.
+//! The parameters of a question: its conditions, typed by the manifest, and the API's own.
 
 use keyfold_core::model::{AttributeKind, Operator, Question, QuestionCondition, Table};
 use keyfold_core::query::limits::{IN_VALUES_MAX, PAGE_ITEMS_MAX};

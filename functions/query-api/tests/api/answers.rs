@@ -23,7 +23,7 @@ pub(crate) async fn filled() -> EmbeddedDynamo {
     dynamo
 }
 
-/// Thirty views of one resource by one user, a day apart; the last one with something of every type.
+/// Thirty views of one resource by one user, a day apart; the last one has an attribute of every type.
 fn audit_items() -> Vec<Value> {
     let mut items: Vec<Value> = (1..=30)
         .map(|day| {

@@ -1,4 +1,4 @@
-//! What one caller may ask in a minute and consume in a day, counted by the real binary in a table of its own.
+//! One caller's requests in a minute and consumption in a day, counted by the real binary in a separate table.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,7 @@ async fn an_organisation_has_so_many_units_in_a_day() {
     let _function = start(&runtime, &dynamo, &budget);
     let mut consumed = 0.0;
     let (body, wait) = loop {
-        // Two people of one organisation consume one budget.
+        // Two users of one organisation share one budget.
         let subject = if consumed < 2.0 { "joe1" } else { "jane" };
         let (status, body, wait) = ask(&runtime, subject, &json!({})).await;
         match status {
@@ -93,7 +93,7 @@ async fn an_organisation_has_so_many_units_in_a_day() {
         assert!(consumed <= 8.0, "nothing is refused");
     };
     assert_eq!((&body["code"], &body["status"]), (&json!("caller-units-exceeded"), &json!(429)));
-    // What was reserved and not consumed is given back. The day may end while the test runs.
+    // The unused part of a reservation is released. The day may end while the test runs.
     assert!(consumed >= 4.0, "{consumed}");
     assert!(wait.is_some_and(|seconds| (1..=86_400).contains(&seconds)), "{wait:?}");
 }
@@ -233,7 +233,7 @@ async fn a_call_that_is_repeated_is_counted_once() {
     budget.correct(&client, &reserved, 7.0).await.unwrap();
     assert_eq!(lossy.0.load(Ordering::Relaxed), 4);
     assert_eq!(counted(&dynamo).await, 7.0);
-    // Where a reservation must be alone in its row, its own repeat does not stand in its way.
+    // Where a reservation must be the only one in its row, its own repeat is accepted.
     let alone = budget.reserve(&client, "joe1", 60.0, 10.0, 1_000_000).await.unwrap().unwrap();
     assert_eq!(alone.cap, 43.0);
     budget.correct(&client, &alone, 1.0).await.unwrap();

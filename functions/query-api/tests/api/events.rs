@@ -1,6 +1,6 @@
-//! Every event in `events/query-api`, given to the real binary over Lambda's Runtime API, with what became of it.
+//! Every event in `events/query-api`, sent to the real binary over Lambda's Runtime API, with its outcome.
 //!
-//! Snapshots show numbers as a double has them; that answers keep every digit is tested in `answers`.
+//! Snapshots show numbers as doubles; `answers` tests that answers are exact.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -34,7 +34,7 @@ impl Function {
         self.0.try_wait().unwrap().is_none()
     }
 
-    /// Ends it; what it has written to standard output.
+    /// Ends it, and returns its standard output.
     pub(crate) fn end(mut self) -> Vec<Value> {
         self.0.kill().unwrap();
         self.1.take().unwrap().lines()
@@ -77,7 +77,7 @@ pub(crate) fn manifest_file() -> tempfile::NamedTempFile {
     file
 }
 
-/// Status, headers that matter and body, in a form that is the same every time.
+/// Status, relevant headers and body, in a stable form.
 fn shown(outcome: &InvocationResult) -> String {
     let mut response = Response::of(outcome);
     if let Some(page) = response.body.get_mut("page") {
@@ -119,7 +119,7 @@ async fn every_event_has_its_outcome() {
     assert_eq!(query["principal"], "joe1");
 }
 
-/// Neither what items hold nor what was asked for is written to the log. Who asked is.
+/// The log contains neither the contents of items nor the values of requests, but it names the caller.
 fn shows_no_value(lines: &[Value]) {
     let without_principal = |line: &Value| {
         let mut line = line.clone();

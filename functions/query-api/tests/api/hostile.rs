@@ -1,4 +1,4 @@
-//! Events that nobody should send. One process answers them all.
+//! Hostile events. One process answers them all.
 
 use keyfold_harness::{endless, hostile, peak_kb, samples, survives};
 use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
@@ -32,7 +32,7 @@ async fn no_event_ends_the_process() {
     let events = hostile(samples.iter().map(String::as_str));
     let answered = survives(&events, async |event| {
         let outcome = runtime.invoke(event).await;
-        // What is JSON has a response; what is none is the runtime's to refuse.
+        // JSON gets a response; other text is refused by the runtime.
         assert!(status(&outcome).is_none_or(|status| status < 500), "{outcome:?}");
         outcome
     });
@@ -44,7 +44,7 @@ async fn no_event_ends_the_process() {
 /// The memory that the template gives the function.
 const MEMORY_KB: u64 = 512 * 1024;
 
-/// An endpoint that is not DynamoDB's sends what it likes, to all reads of a fan-out at once.
+/// An endpoint other than DynamoDB can send anything, to all reads of a fan-out at once.
 #[tokio::test]
 #[expect(clippy::print_stdout, reason = "the person who runs the test reads the figures")]
 async fn an_answer_without_end_does_not_fill_the_memory() {

@@ -18,5 +18,5 @@ mod writes;
 
 /// The manifest of these tests.
 const MANIFEST: &str = include_str!("keyfold.toml");
-/// A ring of keys that is nobody's.
+/// A key ring for tests only.
 const TOKEN_KEYS: &str = "test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";

@@ -48,7 +48,7 @@ async fn an_index_is_refused_with_the_retrofit_until_it_is_cut_over() {
         assert!(rejected.contains("is being filled by retrofit `inPlace`: not started"), "{rejected}");
         assert_eq!((got.record.items_read, got.record.outcome()), (0, "pending"));
     }
-    // The primary key answers all the same.
+    // The primary key still works.
     let by_key = Sent::query(&json!({ "table": "things", "where": { "id": "1" } }));
     assert_eq!(send(&pending, &by_key).await.body["count"], 1);
     assert_eq!(send(&api(&dynamo).with_complete_indexes(), &Sent::query(&asked())).await.body["count"], 1);
@@ -76,7 +76,7 @@ async fn an_index_that_the_table_does_not_have_is_pending_until_it_has() {
     assert!(
         got.body["detail"].as_str().unwrap().contains("`byOwner` of table `things` is not in the table yet")
     );
-    // Another way is used as long as it is pending.
+    // Another path is used while the index is pending.
     let mut scan = asked();
     scan["scan"] = json!(true);
     let got = send(&api, &Sent::query(&scan)).await;
@@ -106,7 +106,7 @@ async fn a_table_that_a_retrofit_fills_is_not_written_and_its_source_is() {
         table("new")
     );
     let dynamo = EmbeddedDynamo::memory().unwrap();
-    // What is known of a retrofit is kept for some seconds: another process each time.
+    // The state of a retrofit is cached for some seconds, so each time is another process.
     let api = || api_of(&manifest, dynamo.endpoint(), Limits::default());
     dynamo.create_tables(&api().model().tables, TableOptions::default()).await.unwrap();
     let answers = async || {

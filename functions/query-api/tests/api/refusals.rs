@@ -1,4 +1,4 @@
-//! Whatever is wrong with a request has its own code, and nothing is read for it.
+//! Every error of a request has its own code, and nothing is read for it.
 
 use std::net::TcpListener;
 
@@ -40,7 +40,7 @@ fn question(query: &str) -> Sent {
     Sent::get("/tables/audit/questions/actionsOfUser", query)
 }
 
-/// What is sent, and the status and the code that come back.
+/// Requests, with the expected status and code.
 fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
     let id = json!({ "id": "1" });
     let many: Vec<String> = (0..101).map(|number| number.to_string()).collect();

@@ -65,7 +65,7 @@ impl Sent {
     }
 }
 
-/// What a token must grant for its caller to write.
+/// The OAuth scope that a token needs for writes.
 pub(crate) const WRITE_SCOPE: &str = "records/write";
 
 /// A caller with claims, but not those of a scope.
@@ -78,7 +78,7 @@ pub(crate) fn member(subject: &str, organisation: &str) -> Value {
     json!({ "sub": subject, "iss": "https://issuer.example.com", "org": organisation, "iat": "1488355200", "scope": WRITE_SCOPE })
 }
 
-/// The API of the tests' manifest at an endpoint, which is asked once for each request.
+/// The API of the tests' manifest at an endpoint, without retries.
 pub(crate) fn api_at(endpoint: &str, limits: Limits) -> Api {
     api_of(MANIFEST, endpoint, limits)
 }
@@ -92,7 +92,7 @@ pub(crate) fn api_of(manifest: &str, endpoint: &str, limits: Limits) -> Api {
     Api::new("keyfold.toml", manifest, client, keys, limits).unwrap().with_grants(grants)
 }
 
-/// The response to an event, and what is logged about it.
+/// The response to an event, and its log.
 pub(crate) struct Got {
     pub(crate) status: u16,
     pub(crate) headers: Value,

@@ -1,7 +1,7 @@
-//! An attacker's script: a caller of one organisation tries to find out what another one has.
+//! An attacker's script: a caller of one organisation tries to learn another one's data.
 //!
-//! The script asks nothing but allowed questions, and looks at everything it is told: read units, entries read, pages, errors.
-//! It is tried first where the scope is only a filter, as it once was: there it finds the value.
+//! The script sends only allowed questions, and compares everything in the answers: read units, entries read, pages,
+//! errors. It first runs where the scope is only a filter, as in earlier versions: there it finds the value.
 
 use keyfold_core::value::Item;
 use keyfold_dynamo::TableOptions;
@@ -51,10 +51,10 @@ async fn world() -> (EmbeddedDynamo, Api) {
     (dynamo, api)
 }
 
-/// What the caller is told: the status and every byte of the body.
+/// The status and every byte of the body.
 type ToldText = String;
 
-/// Looks for the smallest number of which the answers tell something: by halves. `None`: all answers are the same.
+/// Binary search for the smallest number at which the answers change. `None`: all answers are the same.
 async fn recover(api: &Api, ask: impl AsyncFn(&Api, u64) -> ToldText) -> (Option<u64>, u32) {
     let (mut low, mut high) = (1_500_000_000, 1_600_000_000);
     let nothing = ask(api, low).await;
@@ -74,7 +74,7 @@ fn before(number: u64) -> Value {
     json!({ "owner": "jane", "lastUpdated": { "<": number } })
 }
 
-/// The same request, where the scope is nothing but a filter.
+/// The same request, with the scope only as a filter.
 async fn with_a_filter(api: &Api, number: u64) -> ToldText {
     let mut conditions = before(number);
     conditions["organisationId"] = json!({ "beginsWith": "evil" });

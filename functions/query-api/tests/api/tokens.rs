@@ -1,4 +1,4 @@
-//! Page tokens: pages make up the answer, and a token is good for nobody and nothing else.
+//! Page tokens: the pages make up the answer, and a token is valid only for its own caller and request.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -89,7 +89,7 @@ async fn every_kind_of_bad_token_is_refused_alike_and_nothing_is_read() {
     assert_eq!(documents.len(), 1, "a caller could tell them apart");
 }
 
-/// The same place, sealed so many seconds ago with these keys for this request and caller, and for this manifest.
+/// The same position, sealed `seconds_ago` with these keys for this request and caller, and for this manifest.
 fn sealed_again(token: &str, keys: &TokenKeys, manifest: &str, seconds_ago: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let position = ring().open(token, &binding(MANIFEST), now).unwrap();

@@ -1,7 +1,7 @@
-//! The answers and the effects of a scoped caller's writes do not depend on other tenants' items: 10,000 random requests, each in two
-//! worlds.
+//! The answers and the effects of a scoped caller's writes do not depend on other tenants' items: 10,000 random
+//! requests, each in two worlds.
 //!
-//! `KEYFOLD_PAIRS` says how many pairs of worlds; `KEYFOLD_SEED` the first seed.
+//! `KEYFOLD_PAIRS`: the number of pairs of worlds; `KEYFOLD_SEED`: the first seed.
 
 use std::collections::BTreeMap;
 

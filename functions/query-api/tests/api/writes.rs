@@ -1,4 +1,4 @@
-//! Writing over HTTP: keys stay right, conditions hold, and a caller neither touches nor learns of what is not its own.
+//! Writing over HTTP: keys stay correct, conditions hold, and a caller neither changes nor learns of others' items.
 
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};
 use keyfold_local::EmbeddedDynamo;
@@ -82,7 +82,7 @@ async fn what_is_put_is_found_by_its_folded_key_and_follows_an_update() {
     assert_eq!(send(&api, &Sent::post("/put", body)).await.status, 201);
     assert_eq!(stored(&dynamo, &api, "notes").await[0]["size"]["N"], "12345678901234567890.5");
 
-    // The key is made of the owner, too, which the request does not give: the item is read.
+    // The key contains the owner too, which is not in the request, so the item is read.
     let done = json!({ "table": "notes", "key": { "id": "1" }, "set": { "state": "done" }, "remove": ["size"], "if": { "state": "open", "note": null } });
     let got = wrote(&api, "/update", &done).await;
     assert_eq!(got.status, 200, "{}", got.body);
@@ -240,7 +240,7 @@ async fn only_who_may_write_writes() {
     let guarded = closed().with_grants(grants.clone());
     assert_eq!(code(&guarded, json!({ "sub": "joe1" })).await, "not-granted");
     assert_eq!(code(&guarded, json!({ "sub": "joe1", "scope": "notes/read" })).await, "not-granted");
-    // Whoever is granted is let through, to a DynamoDB that is not there.
+    // A caller with the grant is admitted, to a DynamoDB that does not exist.
     assert_eq!(
         code(&guarded, json!({ "sub": "joe1", "scope": "notes/read notes/write" })).await,
         "not-reached"
@@ -251,7 +251,7 @@ async fn only_who_may_write_writes() {
     let open = Limits { auth: Auth::Open, ..Limits::default() };
     let open = api_of(MANIFEST, "http://127.0.0.1:9", open).with_grants(grants);
     assert_eq!(code(&open, Value::Null).await, "not-granted", "open, and still only with the grant");
-    // Without a scope to ask for, only a policy of IAM can have let a writer through. A claim of that name proves nothing.
+    // Without a required scope, only an IAM policy can admit a writer. A claim with that name proves nothing.
     let ungranted = closed().with_grants(Grants::default());
     for claims in
         [json!({ "sub": "joe1" }), json!({ "sub": "joe1", "iam": { "userArn": "x" }, "iam.userArn": "x" })]
