@@ -1,7 +1,7 @@
 //! The peak memory of the real binary, as the system counts it, after 100,000 and after 1,000,000 items.
 //!
-//! Each size gets a table of its own on the embedded DynamoDB and a process of its own, which is invoked with the
-//! checkpoint of the answer before until the segment is done. It must stay under 64 MB, and must not grow with the table.
+//! Each size has its own table on the embedded DynamoDB and its own process, which is invoked with the checkpoint of
+//! the previous answer until the segment is done. It must stay under 64 MB, and must not grow with the table.
 //!
 //! ```text
 //! cargo bench -p keyfold-backfiller --bench memory [-- 100000 1000000]
@@ -22,9 +22,9 @@ use keyfold_local::EmbeddedDynamo;
 use keyfold_local::runtime_api::{InvocationResult, RuntimeApi};
 use serde_json::{Value, json};
 
-/// What the process may take at most, in kB.
+/// The maximum memory of the process, in kB.
 const PEAK_KB_MAX: u64 = 64 * 1024;
-/// Invocations before something must be wrong.
+/// Maximum invocations before the benchmark fails.
 const INVOCATIONS_MAX: usize = 1000;
 
 fn main() {
@@ -49,7 +49,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
     dynamo.create_tables([old, new], TableOptions { stream: false }).await.unwrap();
     let plain = Table { indexes: Vec::new(), ..old.clone() };
     load(&dynamo.client(), &plain, futures_util::stream::iter((0..items).map(item))).await.unwrap();
-    // The stream comes after the items: nothing follows it here.
+    // The stream is enabled after the items are written: nothing follows it here.
     enable_stream(&dynamo.client(), old).await.unwrap();
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");

@@ -13,7 +13,7 @@ const MEMBERS: [&str; 8] =
 pub enum BackfillEvent {
     /// Carry a slice over.
     Slice(Box<SliceEvent>),
-    /// Price the retrofit of this name; nothing is written.
+    /// Estimate the cost of the retrofit with this name; nothing is written.
     DryRun(String),
 }
 
@@ -26,7 +26,7 @@ struct DryRun {
 }
 
 impl BackfillEvent {
-    /// Reads an event. A member that nobody knows is a mistake: it would be left out in silence.
+    /// Parses an event. An unknown member is an error: it would be ignored silently.
     pub fn read(text: &str) -> Result<BackfillEvent, Failure> {
         let bad = |error: serde_json::Error| Failure::bad_event(format!("the event is malformed: {error}"));
         let members: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;

@@ -53,7 +53,7 @@ async fn slice(
     sender.begin_writing().await?;
     let end = backfill_slice(&sender, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
     record.slice(&sender, &begun, &end.checkpoint);
-    // What was done stays done: an error that may pass is for the next invocation, if there is anything to go on from.
+    // Written items stay written: if there is progress, a transient error is left to the next invocation.
     match end.error.map(Failure::from) {
         Some(failure) if failure.may_pass() && end.checkpoint != begun => {
             record.code = failure.code;

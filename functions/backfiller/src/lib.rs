@@ -1,9 +1,8 @@
-//! The backfiller: the items that a retrofit's source already holds are carried over, one slice of one segment for each
-//! invocation.
+//! The backfiller: copies the existing items of a retrofit's source, one slice of one segment in each invocation.
 //!
-//! [`handle`] takes an event that names the segment and, from the second slice on, the checkpoint of the answer before.
-//! It ends before the invocation does, and its checkpoint is never ahead of what was written. What is written, and on
-//! what condition, is decided by `keyfold-core`; `keyfold-dynamo` sends it; `keyfold-edge` opens the retrofit.
+//! [`handle`] takes an event that names the segment and, from the second slice on, the checkpoint of the previous
+//! answer. It ends before Lambda's timeout, and its checkpoint is never ahead of the writes. `keyfold-core` decides the
+//! writes and their conditions; `keyfold-dynamo` sends them; `keyfold-edge` opens the retrofit.
 
 mod event;
 mod handler;

@@ -1,4 +1,4 @@
-//! The Lambda function `backfiller`: wires the handler to the events, and decides nothing.
+//! The Lambda function `backfiller`: connects the handler to the events, without decisions of its own.
 
 use keyfold_backfiller::handle;
 use keyfold_edge::retrofit::serve;

@@ -27,8 +27,7 @@ pub(crate) fn received(source: &Table, record: &mut StreamRecord<'_>, with_old: 
     }
 }
 
-/// The change, if the record is complete and does not contradict itself. What is carried over depends on the new image
-/// alone.
+/// The change, if the record is complete and consistent. Only the new image is copied.
 fn change(
     source: &Table,
     record: &mut StreamRecord<'_>,

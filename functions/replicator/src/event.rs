@@ -80,12 +80,12 @@ impl<'t> StreamRecord<'t> {
         }
     }
 
-    /// The number as the stream gave it: Lambda knows it by these very digits.
+    /// The number as the stream delivered it: Lambda compares these digits.
     pub(crate) fn sequence(&self) -> Option<&str> {
         self.members.change.sequence_number.as_deref()
     }
 
-    /// When the change happened. The crate has 1970 where the record does not say it.
+    /// When the change happened. The crate returns 1970 if the record has no time.
     pub(crate) fn happened(&self) -> Option<SystemTime> {
         let time = self.members.change.approximate_creation_date_time;
         (time.timestamp() != 0).then(|| time.into())
@@ -113,7 +113,8 @@ struct RawChange<'t> {
     stream_view_type: Option<&'t RawValue>,
 }
 
-/// What names a record that the crate's type refuses, each member by itself: the quarantine needs the item's key and the sequence number.
+/// The identity of a record that the crate's type refuses, parsed leniently: the quarantine needs the item's key and
+/// the sequence number.
 fn readable(text: &str) -> EventRecord {
     let raw: RawMembers<'_> = serde_json::from_str(text).unwrap_or_default();
     let inner = raw.dynamodb.and_then(|inner| serde_json::from_str(inner.get()).ok());
@@ -131,10 +132,10 @@ fn member<T: DeserializeOwned + Default>(raw: Option<&RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-/// The answer that names the first record to be delivered again, if there is one.
+/// The answer that names the first record to be redelivered, if there is one.
 ///
-/// Lambda goes on from the lowest number that is named, so naming more than the first says nothing more. An empty list is
-/// a success; a null, an empty text or another name of a member would fail the whole batch or, worse, look like one.
+/// Lambda continues from the lowest named number, so naming more changes nothing. An empty list is a success; a null,
+/// an empty text or another member name would fail the whole batch or, worse, look like a success.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html>
 pub(crate) fn answer(first_failure: Option<&str>) -> Value {
     let failures: Vec<Value> =

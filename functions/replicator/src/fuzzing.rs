@@ -1,4 +1,4 @@
-//! What fuzz targets call of the replicator that needs no table. It is compiled for them only (`--cfg fuzzing`).
+//! The entry points of fuzz targets that need no table, compiled only for them (`--cfg fuzzing`).
 
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::{Received, SourceKey};

@@ -13,7 +13,7 @@ use crate::event::{StreamBatch, StreamRecord, answer, set_aside, set_aside_again
 use crate::replicator::Opened;
 use crate::{Refusal, Replicator, Report};
 
-/// How long before Lambda ends the invocation work stops, so that an answer can still name what was not done.
+/// How long before Lambda's timeout work stops, so that the answer can still name unprocessed records.
 const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
 
 /// Takes one batch. The answer names the first record that was not dealt with; an error means that none may count as such.
@@ -77,7 +77,7 @@ async fn carry_over(
         Some(epoch) => look_at_late(sender, &records, epoch, &options).await,
     };
     report.spend(&before, &sender.spent());
-    // A remembered look lets nothing be dropped.
+    // A cached state row must not cause records to be dropped.
     if allowed.remembered
         && !done.is_all_written()
         && !in_time(stop, replicator.is_still(stream, lead, allowed.version)).await?
@@ -87,7 +87,7 @@ async fn carry_over(
     report.count(&done);
     tell_failure(report, &done, sender);
     if is_late {
-        // What is not late, or is said in the open table too, leaves the closed table as it is.
+        // Records that are not late, or also in the open table, leave the closed table unchanged.
         report.late = report.written + report.quarantined;
     } else {
         tell_lag(replicator, sender, &batch, &done, stop).await;
@@ -95,12 +95,12 @@ async fn carry_over(
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
     match numbers.iter().all(|number| number.is_some_and(|number| !number.is_empty())) {
         true => Ok(answer(numbers.first().copied().flatten())),
-        // Without a name for it, only the whole batch can be given back.
+        // Without a sequence number, only the whole batch can be returned.
         false => Err(Refusal::Unnamed { cause: done.error }),
     }
 }
 
-/// Enters a batch that was given up, by the place of its record, into the quarantine.
+/// Enters a discarded batch into the quarantine, by the position of its record.
 async fn note_set_aside(
     replicator: &Replicator,
     place: &str,
@@ -132,7 +132,8 @@ fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) 
     }
 }
 
-/// Says now and then how far behind the replicator is, for `status`. Nothing depends on it, so a failure is none of the batch.
+/// Records the replicator's lag periodically, for `status`. Nothing depends on it, so its failure does not fail the
+/// batch.
 async fn tell_lag(
     replicator: &Replicator,
     sender: &RequestSender,

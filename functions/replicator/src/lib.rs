@@ -1,10 +1,9 @@
-//! The replicator: what changes in a retrofit's source, as its stream tells it, is carried over to the target, or in place
-//! gets its folded keys.
+//! The replicator: copies the changes in a retrofit's source, from its stream, to the target, or folds keys in place.
 //!
-//! [`handle`] takes a batch of stream records and says from which of them on Lambda must deliver again. What is written, and
-//! on what condition, is decided by `keyfold_core::retrofit`; `keyfold-dynamo` sends it. Nothing is written unless the
-//! control table says, or said within the last second, that the retrofit is open, has this very mapping, and follows the stream
-//! that the records are of.
+//! [`handle`] takes a batch of stream records and returns the record from which Lambda must redeliver.
+//! `keyfold_core::retrofit` decides the writes and their conditions; `keyfold-dynamo` sends them. Nothing is written
+//! unless the control table, read within the last second, shows that the retrofit is open, has this mapping, and
+//! follows the stream of the records.
 //! Start with [`Settings`], [`Replicator::start`] and [`handle`].
 
 mod change;

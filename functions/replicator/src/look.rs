@@ -24,7 +24,7 @@ struct CachedHead {
     sender: Arc<RequestSender>,
 }
 
-/// When a read began, by both clocks: a process that Lambda freezes may not see one of them go on.
+/// The start of a read on both clocks: one of them may stand still while Lambda freezes the process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadAt {
     at: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct ReadAt {
 }
 
 impl ReadAt {
-    /// Is it so young by both clocks? A wall clock that was set back says no.
+    /// Is it recent on both clocks? False if the wall clock was set back.
     fn is_within(&self, most: Duration, now: ReadAt) -> bool {
         let on_the_wall = now.on_the_wall.duration_since(self.on_the_wall);
         now.at.saturating_duration_since(self.at) < most && on_the_wall.is_ok_and(|past| past < most)

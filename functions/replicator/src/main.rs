@@ -1,4 +1,4 @@
-//! The Lambda function `replicator`: wires settings and handler to the events, and decides nothing.
+//! The Lambda function `replicator`: connects settings and handler to the events, without decisions of its own.
 
 use keyfold_edge::serve;
 use keyfold_replicator::{Replicator, Settings, handle};

@@ -1,4 +1,4 @@
-//! Why a whole batch fails. Nothing was written for any of these, except where it says so.
+//! Why a whole batch fails. Nothing was written, unless a variant says so.
 
 use keyfold_core::retrofit::MappingError;
 use keyfold_dynamo::retrofit::RetrofitError;
@@ -17,14 +17,14 @@ pub enum Refusal {
     /// The manifest has no such retrofit.
     #[error(transparent)]
     Mapping(#[from] MappingError),
-    /// The control table says no, or could not be read.
+    /// The control table does not allow it, or could not be read.
     #[error(transparent)]
     Retrofit(#[from] RetrofitError),
     /// Time was up before the control table had answered.
     #[error("the control table did not answer in time")]
     TimedOut,
-    /// A record without a sequence number was not dealt with: there is no name for the place to go on from. The others
-    /// may have been written.
+    /// A record without a sequence number was not processed, so no record can be named to continue from. The others may
+    /// have been written.
     #[error("a record without a sequence number could not be recorded in quarantine{}", because(.cause.as_ref()))]
     Unnamed { cause: Option<RetrofitError> },
 }
@@ -34,7 +34,7 @@ fn because(cause: Option<&RetrofitError>) -> String {
 }
 
 impl Refusal {
-    /// The code that stays the same, whatever the message says.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::Malformed { .. } => "malformed-batch",
@@ -46,7 +46,7 @@ impl Refusal {
         }
     }
 
-    /// What the reader can do about it.
+    /// A suggestion.
     pub fn hint(&self) -> Option<String> {
         match self {
             Refusal::ViewType { .. } => Some(

@@ -1,4 +1,4 @@
-//! What lives as long as the process: the mapping, the client, the sender of the epoch at hand. Built before the first event.
+//! The state of the process: the mapping, the client, the sender of the current epoch. Built before the first event.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use keyfold_edge::{ManifestError, SettingsError};
 use crate::look::HeadCache;
 use crate::{Refusal, Settings};
 
-/// How often a process notes how far behind it is. Each time costs a write unit of the control table.
+/// How often a process records its lag. Each time costs a write unit of the control table.
 const LAG_PERIOD: Duration = Duration::from_secs(5);
 
 /// The replicator of one retrofit.
@@ -25,28 +25,28 @@ pub struct Replicator {
     pub(crate) concurrency: usize,
     client: Client,
     control_table: String,
-    /// An unknown retrofit fails each invocation, not the start: an error at the start has no name of ours.
+    /// An unknown retrofit fails each invocation instead of the start, because an error at start-up has no code.
     mapping: Result<Mapping, MappingError>,
-    /// What follows from the retrofit's row, for records of either stream.
+    /// The jobs derived from the retrofit's row, for records of either stream.
     kept: Mutex<Vec<OpenedJob>>,
-    /// The last look at the row that said yes.
+    /// The last state row that allowed writes.
     cache: HeadCache,
-    /// When this process last said how far behind it is.
+    /// When this process last recorded its lag.
     told: Mutex<Option<Instant>>,
 }
 
-/// What becomes of a batch.
+/// How a batch is processed.
 #[derive(Debug, Clone)]
 pub(crate) enum Opened {
     /// It is carried over.
     Carry(Arc<RequestSender>),
-    /// Its table is closed: each record is looked at. With the epoch of its stream.
+    /// Its table is closed: each record is checked. With the epoch of its stream.
     Late(Arc<RequestSender>, Epoch),
     /// Nothing.
     Nothing,
 }
 
-/// What becomes of a batch, and by which look at the retrofit's row.
+/// How a batch is processed, and the state row that allows it.
 #[derive(Debug, Clone)]
 pub(crate) struct Allowed {
     pub(crate) opened: Opened,
@@ -56,7 +56,7 @@ pub(crate) struct Allowed {
     pub(crate) remembered: bool,
 }
 
-/// What follows from the row of this version.
+/// The job derived from the row of this version.
 #[derive(Debug, Clone)]
 struct OpenedJob {
     version: u64,
@@ -67,7 +67,7 @@ struct OpenedJob {
 /// Why there is no replicator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The environment says something impossible.
+    /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// There is no manifest that could be used.
@@ -111,8 +111,8 @@ impl Replicator {
         Ok(if back { (mapping.target(), Direction::Reverse) } else { (mapping.source(), Direction::Forward) })
     }
 
-    /// What becomes of records of this stream, if the control table allows anything. A yes is remembered for a moment. `age` is that of
-    /// the newest record.
+    /// How records of this stream are processed, if the control table allows it. An allowing row is cached briefly.
+    /// `age`: of the newest record.
     pub(crate) async fn open(
         &self,
         stream: &str,
@@ -126,7 +126,7 @@ impl Replicator {
         self.look(stream, records_lead, is_recent).await
     }
 
-    /// Has the retrofit's row still this version? By a look at it now.
+    /// Does the retrofit's row still have this version? Reads it now.
     pub(crate) async fn is_still(
         &self,
         stream: &str,
@@ -137,15 +137,16 @@ impl Replicator {
         Ok(self.look(stream, records_lead, false).await?.version == version)
     }
 
-    /// Reads the retrofit's row, strongly consistent: one read unit buys that nothing is written under a mapping or in a phase that
-    /// is over. What follows from the row of a version is kept. `answers`: if an operator asks about the way back, this batch may answer.
+    /// Reads the retrofit's row strongly consistently: for one read unit, nothing is written under an old mapping or
+    /// phase. The job of a row version is kept. `answers`: may this batch answer an operator's question about the
+    /// reverse direction?
     async fn look(&self, stream: &str, records_lead: Direction, answers: bool) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
         let looking = self.looking(mapping);
         let begun = self.cache.begin();
         let head = looking.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
-        // Before the streams are compared: the way back may have to follow another one than before.
+        // Before the streams are compared: the reverse direction may have to follow a new stream.
         if answers && head.would_carry(records_lead) {
             self.answer_reverse(mapping, &head, stream).await;
         }
@@ -166,7 +167,7 @@ impl Replicator {
         Ok(Allowed { opened, version, remembered: false })
     }
 
-    /// What follows from this row.
+    /// The job derived from this row.
     fn follows(
         &self,
         mapping: &Mapping,
@@ -193,8 +194,8 @@ impl Replicator {
         Ok(opened)
     }
 
-    /// Says whether it could carry these records too, if somebody asks. A failure is none of the batch: whoever asks sees that there
-    /// is no answer.
+    /// Answers whether it could copy these records too, if an operator asks. A failure does not fail the batch: the
+    /// operator sees no answer.
     async fn answer_reverse(&self, mapping: &Mapping, head: &RetrofitState, stream: &str) {
         let Some(job) = head.leading_job(mapping) else { return };
         if let Err(error) = self.sender(job).answer_reverse(stream).await {
@@ -202,7 +203,7 @@ impl Replicator {
         }
     }
 
-    /// What notes something of the direction that items are carried in now.
+    /// The sender for records about the current direction.
     pub(crate) async fn open_control(&self) -> Result<Arc<RequestSender>, Refusal> {
         let mapping = self.mapping()?;
         let head = self.looking(mapping).head().await?;
@@ -221,7 +222,7 @@ impl Replicator {
         is_time
     }
 
-    /// What reads the retrofit's row.
+    /// The sender that reads the retrofit's row.
     fn looking(&self, mapping: &Mapping) -> Arc<RequestSender> {
         self.kept()
             .into_iter()

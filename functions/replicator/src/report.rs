@@ -1,4 +1,4 @@
-//! What the log and the metrics show of one batch: names and numbers, never a value.
+//! The record of one batch for the log and the metrics: names and numbers, never a value.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,17 +22,17 @@ pub struct Report {
     pub request_id: String,
     /// The retrofit's name.
     pub retrofit: String,
-    /// The code of what went wrong first, or `ok`.
+    /// The code of the first error, or `ok`.
     pub code: &'static str,
     /// The batch as a whole was refused.
     pub refused: bool,
     /// The records that came.
     pub records: u64,
-    /// Those for which something was written.
+    /// Records that caused a write.
     pub written: u64,
     /// Records that are superseded, or of items that the retrofit does not take.
     pub unchanged: u64,
-    /// Those that something newer had overtaken.
+    /// Records overtaken by newer ones.
     pub superseded: u64,
     /// Those that a later record of the same item stood for.
     pub covered: u64,
@@ -40,7 +40,7 @@ pub struct Report {
     pub quarantined: u64,
     /// Why, with how many of each.
     pub reasons: BTreeMap<String, u64>,
-    /// Those of a closed table that somebody wrote too late.
+    /// Records of a closed table, written too late.
     pub late: u64,
     /// Those that must be delivered again.
     pub failed: u64,

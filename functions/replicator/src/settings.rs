@@ -1,4 +1,4 @@
-//! What the environment says, read once at the start. Every variable has its name and its default here.
+//! Settings from environment variables, read once at start-up. Every variable has its name and its default here.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use keyfold_edge::{Environment, SettingsError};
 
 /// The retrofit's name in the manifest.
 const RETROFIT: &str = "KEYFOLD_RETROFIT";
-/// How many items are under way at once.
+/// The number of items in flight.
 const CONCURRENCY: &str = "KEYFOLD_CONCURRENCY";
-/// For how many milliseconds a look at the retrofit's row is remembered.
+/// How long the retrofit's row is cached, in milliseconds.
 const LOOK: &str = "KEYFOLD_LOOK_MS";
 
-/// The most items that can be in flight at once.
+/// Maximum number of items in flight.
 const CONCURRENCY_MAX: usize = 256;
 
 /// Everything that can be set.
@@ -29,9 +29,9 @@ pub struct Settings {
     pub retrofit: String,
     /// The control table.
     pub control_table: String,
-    /// How many items are under way at once.
+    /// The number of items in flight.
     pub concurrency: usize,
-    /// For how long a look at the retrofit's row that said yes is remembered.
+    /// How long an allowing state row is cached.
     pub look: Duration,
 }
 

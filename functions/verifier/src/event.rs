@@ -19,14 +19,14 @@ const MEMBERS: [&str; 10] = [
     "worker",
 ];
 
-/// Which table is scanned, and looked for in the other.
+/// The table to scan; its items are looked up in the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Side {
-    /// The source: what is missing or different in the target.
+    /// The source: finds items that are missing or different in the target.
     #[default]
     Source,
-    /// The target: what is there without a source item.
+    /// The target: finds items without a source item.
     Target,
 }
 
@@ -43,11 +43,11 @@ impl Side {
 /// A slice that is to be compared.
 #[derive(Debug, Clone)]
 pub struct VerifyEvent {
-    /// What it has in common with other slices.
+    /// The fields common to other slices.
     pub slice: SliceEvent,
     /// Which side is scanned.
     pub side: Side,
-    /// Is the target made what the source says?
+    /// Is the target corrected to match the source?
     pub repair: bool,
 }
 
@@ -60,7 +60,7 @@ struct Own {
 }
 
 impl VerifyEvent {
-    /// Reads an event. A member that nobody knows is a mistake: it would be left out in silence.
+    /// Parses an event. An unknown member is an error: it would be ignored silently.
     pub fn read(text: &str) -> Result<VerifyEvent, Failure> {
         let bad = |error: serde_json::Error| Failure::bad_event(format!("the event is malformed: {error}"));
         let members: Map<String, Value> = serde_json::from_str(text).map_err(bad)?;

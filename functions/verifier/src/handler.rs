@@ -35,7 +35,7 @@ async fn respond(
     let sender = retrofits.open(&event.retrofit, repair, event.rate).await?;
     let resumed = event.resumed(&sender, pass, segment)?;
     if side == Side::Target && sender.job().mapping().protocol() == Protocol::InPlace {
-        // In place there is one table, and the other side has looked at it.
+        // In place there is one table, which the other side compares.
         let mut nothing = Slice::from(Checkpoint::start(sender.job(), pass, segment));
         nothing.page(0, None);
         return answer(&sender, nothing.checkpoint(), None);
@@ -45,7 +45,7 @@ async fn respond(
     }
     let begun = match resumed {
         Some(checkpoint) => checkpoint,
-        // A repair changes what it compares: only a comparison without one is kept.
+        // A repair changes the data it compares, so only comparisons without one are recorded.
         None if repair => Checkpoint::start(sender.job(), pass, segment),
         None => sender.begin_comparison(pass, segment).await?,
     };
@@ -54,7 +54,7 @@ async fn respond(
     let end = verify_slice(&sender, begun.clone(), repair, &options, &mut watch).await;
     record.slice(&sender, &begun, &end.checkpoint);
     match end.error {
-        // What was not read is not clean.
+        // Unread items must not count as equal.
         Some(error) => Err(error.into()),
         None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
         None => answer(&sender, &end.checkpoint, None),

@@ -1,10 +1,9 @@
-//! The verifier: a retrofit's two sides are compared item by item, one slice of one segment of one side for each
-//! invocation.
+//! The verifier: compares a retrofit's two sides item by item, one slice of one segment of one side in each invocation.
 //!
 //! [`handle`] takes an event that names the side and the segment and, from the second slice on, the checkpoint of the
-//! answer before. What differs is looked at again, strongly consistent, until it stands still; with `repair` it is made
-//! what the source says. A failed read fails the slice: what was not read is not clean. Classes are decided by
-//! `keyfold-core`; `keyfold-dynamo` reads; `keyfold-edge` opens the retrofit.
+//! previous answer. Differences are read again, strongly consistently, until they are stable; with `repair` the target
+//! is corrected. A failed read fails the slice, because unread items are not known to be equal. `keyfold-core`
+//! classifies the differences; `keyfold-dynamo` reads; `keyfold-edge` opens the retrofit.
 
 mod event;
 mod handler;

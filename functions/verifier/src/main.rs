@@ -1,4 +1,4 @@
-//! The Lambda function `verifier`: wires the handler to the events, and decides nothing.
+//! The Lambda function `verifier`: connects the handler to the events, without decisions of its own.
 
 use keyfold_edge::retrofit::serve;
 use keyfold_verifier::handle;

@@ -1,4 +1,4 @@
-//! Every event in `events/backfiller`, one after another, with what became of it and of the tables.
+//! Every event in `events/backfiller`, one after another, with its outcome and the tables afterwards.
 
 use keyfold_core::retrofit::Mapping;
 use keyfold_core::value::AttributeValue;

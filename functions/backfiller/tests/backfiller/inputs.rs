@@ -1,4 +1,4 @@
-//! What is not as it should be is said, and nothing is written.
+//! Invalid input is reported, and nothing is written.
 
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, StreamSpecification,
@@ -30,7 +30,7 @@ async fn begun(change: impl FnOnce(RetrofitState) -> RetrofitState) -> Function 
     function
 }
 
-/// The event is refused under this name, its message says this, and nothing is written.
+/// The event is refused with this error type and message, and nothing is written.
 async fn is_refused(function: &Function, kind: &str, message: &str) {
     let before = function.everything().await;
     let (found, said) = function.refused(slice()).await;

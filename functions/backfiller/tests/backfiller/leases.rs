@@ -23,7 +23,7 @@ async fn begun() -> Function {
     function
 }
 
-/// Somebody has the segment until this millisecond.
+/// Another worker holds the segment until this time, in milliseconds.
 async fn leased(function: &Function, owner: &str, until_ms: u64) {
     let lease = Lease { pass: Pass::Backfill, segment: SegmentId::WHOLE, owner: owner.to_owned(), until_ms };
     let sender = function.sender("auditV2");
@@ -49,7 +49,7 @@ async fn a_worker_takes_its_own_segment_up_again_at_once() {
     let function = begun().await;
     leased(&function, "me", u64::MAX).await;
     assert_eq!(function.answered(slice(Some("me"))).await["counts"]["written"], 1);
-    // It was given back at the end.
+    // It was released at the end.
     assert_eq!(function.answered(slice(None)).await["counts"]["superseded"], 1);
 }
 

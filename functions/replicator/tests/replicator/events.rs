@@ -1,6 +1,6 @@
-//! Every event in `events/replicator`, one after another, with its answer; then what became of the tables.
+//! Every event in `events/replicator`, one after another, with its answer; then the state of the tables.
 //!
-//! An event whose name has `ledger` or `in-place` in it goes to the retrofit of that kind.
+//! An event with `ledger` or `in-place` in its name goes to the retrofit of that kind.
 
 use keyfold_core::retrofit::TableRole;
 use keyfold_core::value::Item;
@@ -20,7 +20,8 @@ fn shown_result(outcome: &InvocationResult) -> String {
     format!("{how}{}", serde_json::to_string_pretty(&value).unwrap())
 }
 
-/// In place the records tell what became of the table itself: it is made so, as by a program that knows no folded keys.
+/// In place the records describe the table itself, so it is changed in the same way, as by a program without folded
+/// keys.
 async fn write_source(function: &Function, event: &str) {
     let table = function.sender.table(TableRole::Source);
     let unaware = keyfold_core::model::Table { indexes: Vec::new(), ..table.clone() };

@@ -1,4 +1,4 @@
-//! A running replicator, the tables that it works on, and its retrofit as it stands in the control table.
+//! A running replicator, its tables, and its retrofit's row in the control table.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use keyfold_local::{EmbeddedDynamo, FunctionOptions, LocalFunction};
 use serde_json::{Value, json};
 
 pub(crate) const MANIFEST: &str = include_str!("keyfold.toml");
-/// The stream that the events are of; the one of the table that is its own target has another name.
+/// The stream of the events; the table that is its own target has another one.
 const STREAM: &str =
     "arn:aws:dynamodb:us-east-1:123456789012:table/ResourceAccessAudit/stream/2026-03-01T08:00:00.000";
 pub(crate) const CONTROL: &str = "retrofits";
 
-/// A replicator on a DynamoDB of its own.
+/// A replicator with its own DynamoDB.
 pub(crate) struct Function {
     pub(crate) process: LocalFunction,
     pub(crate) dynamo: EmbeddedDynamo,
@@ -122,7 +122,7 @@ impl Function {
         self.items(self.sender.table(TableRole::Target)).await
     }
 
-    /// What was logged so far.
+    /// The log so far.
     pub(crate) fn log(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.path("log")).unwrap();
         text.lines()

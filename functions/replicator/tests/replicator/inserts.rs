@@ -1,4 +1,4 @@
-//! New items go together; what is there already is left to each item's own put.
+//! New items are inserted together; existing ones are left to single puts.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +14,7 @@ fn fence(sequence: &str) -> AttributeValue {
 }
 
 impl Function {
-    /// Puts an item into the target, as somebody would who was there before.
+    /// Puts an earlier item into the target.
     async fn there(&self, id: &str, fence: Option<AttributeValue>) {
         let texts = [
             ("id", id),
@@ -30,7 +30,7 @@ impl Function {
         put.set_item(Some(item.into())).send().await.unwrap();
     }
 
-    /// Who is said to have accessed each item of the target.
+    /// The `accessedBy` of each item of the target.
     async fn accessed_by(&self) -> BTreeMap<String, String> {
         let text = |item: &Item, name: &str| match item.get(name) {
             Some(AttributeValue::S(text)) => text.clone(),
@@ -53,7 +53,7 @@ async fn a_batch_of_new_items_leaves_alone_what_is_newer_or_of_somebody_else() {
         .iter()
         .map(|id| (id.clone(), if id == "newer" || id == "foreign" { "before" } else { "joe1" }.to_owned()))
         .collect();
-    // Delivered once more, the batch changes nothing.
+    // Redelivering the batch changes nothing.
     for _ in 0..2 {
         assert_eq!(function.answer(&records).await, json!({ "batchItemFailures": [] }));
         assert_eq!(function.accessed_by().await, wanted);

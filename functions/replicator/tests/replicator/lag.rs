@@ -1,4 +1,4 @@
-//! What the replicator says of itself: how far behind it is.
+//! The replicator's record of its lag.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

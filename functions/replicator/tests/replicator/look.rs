@@ -1,4 +1,4 @@
-//! A look at the retrofit's row that said yes, and what may rest on it while the row has changed.
+//! A cached state row, and what it allows after the row has changed.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::function::{CONTROL, Function};
 
-/// A replicator in this process, beside the one of the binary, which remembers looks for an hour: no test waits for a second to pass.
+/// A replicator in this process, in addition to the binary's, with a cache of an hour: no test waits for a second to
+/// pass.
 fn remembering(function: &Function) -> Replicator {
     let settings = Settings {
         manifest: function.path("keyfold.toml"),
@@ -58,7 +59,7 @@ async fn what_is_written_rests_on_a_look_and_what_is_dropped_does_not() {
     change(&function, Phase::Abandoned).await;
     assert_eq!(answer(&replicator, &[second]).await, all_is_done());
     assert_eq!(function.targets().await.len(), 2, "the row was not read again");
-    // The first record changes nothing any more. Whether it may go, the row says.
+    // The first record changes nothing anymore, so only the row decides whether it may be dropped.
     let closed = json!("Keyfold.RetrofitClosed");
     assert_eq!(answer(&replicator, &[function.record("3", 3), first]).await, closed);
     assert_eq!(answer(&replicator, &[function.record("4", 4)]).await, closed, "the look is forgotten");

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::function::Function;
 
-/// An address that takes connections and answers nothing.
+/// An address that accepts connections and never answers.
 async fn silence() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -39,7 +39,7 @@ async fn a_batch_ends_before_lambda_ends_it() {
 #[tokio::test]
 async fn what_was_not_done_in_time_is_named() {
     for milliseconds in [1000, 2000, 4000, 8000] {
-        // One item at a time, and far more of them than can be written before the end.
+        // One item at a time, and far more than can be written before the deadline.
         let function = Function::unstarted("moved", |options| FunctionOptions {
             time_max: Duration::from_millis(milliseconds),
             ..options.env("KEYFOLD_CONCURRENCY", "1")
@@ -60,8 +60,8 @@ async fn what_was_not_done_in_time_is_named() {
             continue;
         }
         let written = function.targets().await.len() as u64;
-        // The request that was under way when the time was up may have been carried out: new items go 25 in one.
-        // The look sees the first thousand.
+        // The request in flight at the deadline may have been executed: new items are inserted 25 at a time. The
+        // assertion sees only the first thousand.
         let seen = (first - 1..first + 25).contains(&written) || written == 1000;
         assert!(seen, "{written} written, from {first} on");
         return;

@@ -1,4 +1,4 @@
-//! What fails a whole batch, or a part of it, and what is written all the same.
+//! Failures of a whole batch, or of a part of it, and the writes that still happen.
 
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{MappingHash, Pass, SegmentId, Slice, TableRole};
@@ -24,7 +24,7 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
         (RetrofitState { stream: None, ..begun.clone() }, "Keyfold.OtherStream"),
     ];
     for (head, wanted) in heads {
-        // The very next batch knows it, however often the row was read before.
+        // The next batch sees it, however often the row was read before.
         let head = RetrofitState { version: current.version + 1, ..head };
         function.sender.store(&head, Some(&current)).await.unwrap();
         current = head;

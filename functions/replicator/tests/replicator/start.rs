@@ -1,4 +1,4 @@
-//! A function that cannot start says why.
+//! A function that cannot start reports the reason.
 
 use std::fs;
 

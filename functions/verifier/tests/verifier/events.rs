@@ -1,4 +1,4 @@
-//! Every event in `events/verifier`, one after another, with what became of it and of the tables.
+//! Every event in `events/verifier`, one after another, with its outcome and the tables afterwards.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn shown(outcome: &InvocationResult) -> String {
     }
 }
 
-/// A table and its copy, of which an item is missing, one is a ghost, one is changed and one is nobody's.
+/// A table and its copy, with a missing item, a ghost, a changed item and a foreign item.
 async fn differing() -> Function {
     let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
@@ -60,7 +60,7 @@ async fn differing() -> Function {
     function
 }
 
-/// The event of a comparison while nobody writes: its differences need no minutes.
+/// The event of a comparison without writers, whose differences need no recheck for minutes.
 fn hasty(event: &str) -> String {
     match serde_json::from_str(event) {
         Ok(Value::Object(mut members)) => {

@@ -1,4 +1,4 @@
-//! What the verifier finds is kept, and opens the gates of the cut-over until something is written.
+//! The verifier's result is recorded, and opens the gates of the cut-over until something is written.
 
 use keyfold_core::retrofit::control::Phase;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn a_comparison_of_all_segments_of_both_sides_counts_until_something_is_wr
     assert_eq!(found().await, None, "a segment was not compared");
     verify("target", 1).await;
     assert_eq!(found().await, Some(0));
-    // One segment again: what was found there before counts no more, until it is done.
+    // Repeating one segment voids its earlier result until it is done.
     verify("target", 1).await;
     assert_eq!(found().await, Some(0));
     function.backfill("auditV2").await;

@@ -1,4 +1,4 @@
-//! Events that nobody should send. One process answers them all.
+//! Hostile events. One process answers them all.
 
 use keyfold_harness::{Function, SAMPLE, hostile, samples, survives};
 use serde_json::json;

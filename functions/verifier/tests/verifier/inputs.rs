@@ -1,4 +1,4 @@
-//! What is not as it should be is said, and nothing is written.
+//! Invalid input is reported, and nothing is written.
 
 use keyfold_core::retrofit::MappingHash;
 use keyfold_core::retrofit::control::{Phase, RetrofitState};
