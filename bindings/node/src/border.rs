@@ -1,10 +1,10 @@
-//! What stands on this side of the border: texts on their way, and the objects that JavaScript knows by number.
+//! The Rust side of the border: texts in transit, and the objects that JavaScript knows by number.
 
 use std::cell::RefCell;
 
 use keyfold_bindings::{Change, Failure, Keyfold, Question};
 
-/// What JavaScript knows by number.
+/// An object that JavaScript knows by number.
 pub(crate) enum Object {
     Tables(Keyfold),
     Change(Change),

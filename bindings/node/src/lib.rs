@@ -1,9 +1,9 @@
-//! The WebAssembly module of the npm package: `keyfold-bindings` for JavaScript. `package/index.js` is what users import.
+//! The WebAssembly module of the npm package: `keyfold-bindings` for JavaScript. Users import `package/index.js`.
 //!
-//! The border is as narrow as it can be, because every call pays for it. JavaScript writes the texts of a call, one after the
-//! other, where [`input`] says, and calls an export with their lengths. The export returns the length of its answer, twice, and
-//! one more if the answer is a refusal; the answer is where [`output`] says. Manifests, updates and questions stay on this side:
-//! JavaScript knows them by number.
+//! The interface is narrow, because every call pays for it. JavaScript writes the texts of a call, one after the other,
+//! to [`input`], and calls an export with their lengths. The export returns twice the length of its answer, plus one if
+//! the answer is a refusal; the answer is at [`output`]. Manifests, updates and questions stay on this side: JavaScript
+//! knows them by number.
 
 mod border;
 
@@ -22,7 +22,7 @@ pub extern "C" fn output() -> *const u8 {
     with(|border| border.answer())
 }
 
-/// A panic is a trap without words, so its place is kept: it is the answer of [`panicked`].
+/// A panic is a trap without a message, so its place is stored for [`panicked`].
 #[unsafe(no_mangle)]
 pub extern "C" fn start() {
     std::panic::set_hook(Box::new(|panic| {
@@ -33,7 +33,7 @@ pub extern "C" fn start() {
     }));
 }
 
-/// How long the text is that says where the last panic was. The border may still be in the hands of the call that panicked.
+/// The length of the text with the place of the last panic. The call that panicked may still hold the border.
 #[unsafe(no_mangle)]
 pub extern "C" fn panicked() -> usize {
     border::last_panic(str::len)
@@ -51,7 +51,7 @@ pub extern "C" fn load(manifest: usize) -> usize {
     answered(|objects, [manifest]| Ok(objects.keep(Object::Tables(Keyfold::load(manifest)?))), [manifest])
 }
 
-/// Forgets what has this number.
+/// Drops the object with this number.
 #[unsafe(no_mangle)]
 pub extern "C" fn forget(object: usize) {
     with(|border| border.objects.forget(object));
@@ -122,7 +122,7 @@ fn changed<const N: usize>(
     answered(|objects, texts| change(objects.change(object)?, texts), texts)
 }
 
-/// What an update sends next.
+/// The next request of an update.
 #[unsafe(no_mangle)]
 pub extern "C" fn request(object: usize) -> usize {
     changed(object, [], |change, []| Ok(change.request()))
@@ -148,13 +148,13 @@ fn asked<const N: usize>(
     answered(|objects, texts| ask(objects.question(object)?, texts), texts)
 }
 
-/// What a question does next.
+/// The next step of a question.
 #[unsafe(no_mangle)]
 pub extern "C" fn step(object: usize) -> usize {
     asked(object, [], |question, []| question.step())
 }
 
-/// What a question asked for has arrived.
+/// Takes the response to a question's request.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrived(object: usize, response: usize, access: usize) -> usize {
     asked(object, [response], |question, [response]| {

@@ -1,4 +1,4 @@
-//! The extension module of the wheel: `keyfold-bindings` for Python. `python/keyfold/__init__.py` is what users import.
+//! The extension module of the wheel: `keyfold-bindings` for Python. Users import `python/keyfold/__init__.py`.
 //!
 //! A refusal is raised as `Refused` with the JSON text of its code, message and hint. So is a panic, as `internal`.
 
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 create_exception!(_core, Refused, PyException);
 
-/// Calls the core. Nothing of Python is touched inside, so a panic leaves nothing half done.
+/// Calls the core. It touches no Python objects, so a panic leaves none in an invalid state.
 fn called<T>(call: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(done) => done.map_err(|failure| Refused::new_err(failure.json())),

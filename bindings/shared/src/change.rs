@@ -21,7 +21,7 @@ impl Change {
         Ok(Change { of, task })
     }
 
-    /// What is sent next: `{"operation": "GetItem" or "UpdateItem", "input": ...}`.
+    /// The next request: `{"operation": "GetItem" or "UpdateItem", "input": ...}`.
     pub fn request(&self) -> String {
         let table = self.of.table();
         text(&match self.task.request() {
@@ -34,7 +34,7 @@ impl Change {
         })
     }
 
-    /// The item was read; `null` if there is none.
+    /// Takes the item that was read; `null` if it is missing.
     pub fn was_read(&mut self, item: &str) -> Result<(), Failure> {
         Ok(self.task.was_read(read("the item", item)?)?)
     }

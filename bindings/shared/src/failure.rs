@@ -11,14 +11,14 @@ use keyfold_core::retrofit::control::ControlError;
 use keyfold_core::write::UpdateRefusal;
 use serde::Serialize;
 
-/// Why something was refused.
+/// A refused call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// The code that stays the same, as docs/errors.md lists it.
     pub code: &'static str,
-    /// What is wrong. Never an item's contents.
+    /// The error, without an item's contents.
     pub message: String,
-    /// What the reader can do about it.
+    /// A suggestion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -33,7 +33,7 @@ impl Failure {
         Failure::new("invalid-call", &message, None::<String>)
     }
 
-    /// A manifest with mistakes; the text shows all of them.
+    /// An invalid manifest; the text shows all mistakes.
     pub(crate) fn manifest(report: &str) -> Failure {
         Failure::new("invalid-manifest", &report.trim_end(), None::<String>)
     }

@@ -28,7 +28,7 @@ pub struct Keyfold {
     model: Arc<Model>,
 }
 
-/// What an update sets, removes and expects.
+/// The changes and expectations of an update.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Asked {
@@ -63,7 +63,7 @@ impl Asked {
 }
 
 impl Keyfold {
-    /// Reads a manifest. If it has mistakes, the failure's message shows all of them.
+    /// Loads a manifest. If it is invalid, the failure's message shows all mistakes.
     pub fn load(manifest_text: &str) -> Result<Keyfold, Failure> {
         match manifest::model("keyfold.toml", manifest_text) {
             Ok(model) => Ok(Keyfold { model: Arc::new(model) }),
@@ -75,7 +75,7 @@ impl Keyfold {
         TableOf::find(&self.model, name)
     }
 
-    /// What folding changes of an item: the attributes that it sets, and those that it removes.
+    /// The changes of an item by folding: the attributes that it sets and removes.
     pub fn fold(&self, table: &str, item: &str) -> Result<String, Failure> {
         let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
         let before = Made::of(of.table(), &item);
@@ -94,7 +94,7 @@ impl Keyfold {
         Ok(text(&key))
     }
 
-    /// What each index holds of an item.
+    /// The entry of an item in each index.
     pub fn entries_of(&self, table: &str, item: &str) -> Result<String, Failure> {
         let of = self.table(table)?;
         let stored = of.table().with_keys(read("the item", item)?)?;
@@ -105,7 +105,7 @@ impl Keyfold {
         Ok(text(&entries.collect::<Vec<_>>()))
     }
 
-    /// What a put changes of the item, and the rest of the input of PutItem. `is_new`: only where no item has its key.
+    /// The changes of an item by a put, and the rest of the input of PutItem. `is_new`: only if its key is free.
     pub fn put(&self, table: &str, item: &str, is_new: bool) -> Result<String, Failure> {
         let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
         let before = Made::of(of.table(), &item);
@@ -130,7 +130,7 @@ impl Keyfold {
         Change::new(self.table(table)?, &read("the key", key)?, asked.update()?)
     }
 
-    /// The reads of the control table that say which indexes of a table a retrofit still fills.
+    /// The reads of the control table that show which indexes of a table a retrofit still fills.
     pub fn readiness_reads(&self, table: &str, control_table: &str) -> Result<String, Failure> {
         Ok(text(&readiness::reads(&self.model, self.table(table)?.table(), control_table)))
     }
@@ -156,8 +156,8 @@ impl Keyfold {
         Ok(text(&Planned { explanation: explain(&plan), requests }))
     }
 
-    /// Begins to answer a request. `rows`: what was read for [`readiness_reads`](Self::readiness_reads); without it, every
-    /// index counts as complete.
+    /// Starts to answer a request. `rows`: the results of [`readiness_reads`](Self::readiness_reads); without them,
+    /// every index counts as complete.
     pub fn question(&self, request: &str, rows: Option<&str>) -> Result<Question, Failure> {
         let request: QueryRequest = read("the request", request)?;
         let of = self.table(&request.table)?;
@@ -167,7 +167,7 @@ impl Keyfold {
     }
 }
 
-/// A plan and what it sends.
+/// A plan and its requests.
 #[derive(Serialize)]
 struct Planned<'a> {
     #[serde(flatten)]
@@ -175,17 +175,17 @@ struct Planned<'a> {
     requests: Vec<Sent<'a>>,
 }
 
-/// The input of a put without its item, and what the put changes of the item.
+/// The input of a put without its item, and the changes of the item.
 #[derive(Serialize)]
 struct Put<'a> {
     patch: Patch<'a>,
     input: WriteInput<'a>,
 }
 
-/// What an item has of the attributes that folding makes, before it is folded.
+/// The folded attributes of an item before it is folded.
 struct Made<'t>(BTreeMap<&'t String, Option<AttributeValue>>);
 
-/// What makes one item of another.
+/// The changes from one item to another.
 #[derive(Serialize)]
 struct Patch<'a> {
     set: BTreeMap<&'a String, &'a AttributeValue>,
@@ -197,7 +197,7 @@ impl<'t> Made<'t> {
         Made(table.folded_names().map(|name| (name, item.get(name).cloned())).collect())
     }
 
-    /// What makes the stored item of the one before.
+    /// The changes that yield the stored item.
     fn patch<'a>(&'a self, stored: &'a Item) -> Patch<'a> {
         let mut patch = Patch { set: BTreeMap::new(), remove: Vec::new() };
         for (name, before) in &self.0 {

@@ -1,10 +1,10 @@
-//! What the packages for Node and Python share: `keyfold-core` behind texts.
+//! The common part of the Node and Python packages: `keyfold-core` behind JSON texts.
 //!
-//! Every function takes JSON and returns JSON; items and values are in DynamoDB's notation (`{"S": "a"}`), so that numbers keep
-//! their 38 digits. Requests come out as DynamoDB's API has them, with its own names. Nothing is decided here: a package is
-//! what sends requests in its language, and turns that language's values into DynamoDB's.
+//! Every function takes and returns JSON; items and values are in DynamoDB's notation (`{"S": "a"}`), so that numbers
+//! keep their 38 digits. Requests have the form of DynamoDB's API. Nothing is decided here: a package sends requests in
+//! its language, and converts that language's values.
 //!
-//! Start with [`Keyfold::load`]. A [`Question`] and a [`Change`] take several requests; each says what comes next.
+//! Start with [`Keyfold::load`]. A [`Question`] and a [`Change`] take several requests; each returns the next one.
 
 mod change;
 mod failure;

@@ -15,7 +15,7 @@ use crate::table_of::TableOf;
 /// A request while it is answered.
 pub struct Question {
     execution: Execution<TableOf, QueryPlan>,
-    /// The operation that each access has under way.
+    /// The operation in flight for each access.
     under_way: Vec<&'static str>,
     /// The plan, if it is wanted with the answer.
     explained: Option<Value>,
@@ -60,9 +60,10 @@ impl Question {
         Ok(Question { execution, under_way, explained, select })
     }
 
-    /// What comes next: `{"send": [{"access", "looksAt", "operation", "input"}]}`, where none means that something under way must
-    /// arrive first, or `{"answer": ...}`. Whoever sends keeps the items, and gives of each the attributes that are looked at and
-    /// under [`HANDLE`] its number, as `{"N": "7"}`; all of the item and no number where `looksAt` is `null`.
+    /// The next step: `{"send": [{"access", "looksAt", "operation", "input"}]}`, where an empty list means that a
+    /// request in flight must finish first, or `{"answer": ...}`. The package keeps the items, and passes for each the
+    /// attributes in `looksAt` and, as [`HANDLE`], its number, as `{"N": "7"}`; if `looksAt` is `null`, the whole item
+    /// without a number.
     pub fn step(&mut self) -> Result<String, Failure> {
         match self.execution.step()? {
             Next::Answer(answer) => Ok(text(&json!({ "answer": self.shown(&answer) }))),
@@ -76,8 +77,7 @@ impl Question {
         }
     }
 
-    /// Takes in what the request of an access brought:
-    /// `{"items", "count", "scanned", "lastKey", "units", "calls"}`.
+    /// Takes the response to the request of an access: `{"items", "count", "scanned", "lastKey", "units", "calls"}`.
     pub fn arrived(&mut self, access: usize, response: &str) -> Result<(), Failure> {
         let operation = self.under_way.get(access).copied().unwrap_or_default();
         let response: Response = read("the response", response)?;
@@ -89,7 +89,7 @@ impl Question {
         Asked { access, looks_at: self.execution.looks_at(access), sent: Sent::of(&request.read) }
     }
 
-    /// The answer. An item is its number, if it came with one; then `only` and `without` say what of it is shown.
+    /// The answer. An item with a number is represented by it; `only` and `without` then list the attributes to show.
     fn shown(&self, answer: &Answer) -> Value {
         let mut shown = json!({
             "items": answer.items.iter().map(number_or_item).collect::<Vec<_>>(),

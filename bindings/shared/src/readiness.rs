@@ -1,4 +1,4 @@
-//! Which indexes a retrofit still fills: the rows of the control table that say so, and what they come to.
+//! Which indexes a retrofit still fills: the rows of the control table to read, and their meaning.
 
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::Readiness;
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::requests;
 
-/// What the control table says of one retrofit.
+/// The rows of one retrofit in the control table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Rows {
-    /// The retrofit's own row; none if there is none, or no control table.
+    /// The retrofit's own row; `None` if it is missing, or without a control table.
     head: Option<Item>,
     /// The rows of its segments.
     segments: Vec<Item>,
@@ -43,8 +43,8 @@ pub(crate) fn reads(model: &Model, table: &Table, control_table: &str) -> Vec<Va
     retrofits_into(model, &table.id).map(read).collect()
 }
 
-/// What is pending of a table, by the rows of its retrofits, in the order of [`reads`]. A row that is not there is no proof
-/// that an index is complete.
+/// The pending indexes of a table, from the rows of its retrofits, in the order of [`reads`]. A missing row does not
+/// prove that an index is complete.
 pub(crate) fn of_rows(model: &Model, table: &Table, rows: Vec<Rows>) -> Result<Readiness, Failure> {
     let mut rows = rows.into_iter();
     let fillings: Result<Vec<Filling>, Failure> = retrofits_into(model, &table.id)

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// What was given, read as what is wanted.
+/// Parses an argument.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
     // Serde's words can quote values; where it stopped is enough to find the place.
     serde_json::from_str(text).map_err(|error| {
@@ -45,7 +45,7 @@ pub(crate) struct WriteInput<'a> {
     return_values_on_condition_check_failure: Option<&'static str>,
 }
 
-/// What is sent for a write.
+/// The input of a write.
 pub(crate) fn write<'a>(table: &'a Table, action: &'a Action, guard: Option<&Guard>) -> WriteInput<'a> {
     let expressions = WriteExpressions::of(table, action, guard);
     WriteInput {
@@ -184,7 +184,7 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// What a read brought, as a package tells it.
+/// The response to a read, as a package passes it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Response {

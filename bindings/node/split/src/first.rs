@@ -59,7 +59,7 @@ fn stand_in(
     builder.local_func(arguments)
 }
 
-/// Exports what the rest needs.
+/// Exports the parts that the rest needs.
 fn export(module: &mut Module, kept: &HashSet<usize>, table: TableId) {
     let functions: Vec<FunctionId> = module.funcs.iter_local().map(|(id, _)| id).collect();
     for id in functions.into_iter().filter(|id| kept.contains(&number(*id))) {

@@ -1,4 +1,5 @@
-//! The rest: everything that is not first, with what is first imported. Its functions take their slots in the table when it is made.
+//! The rest: everything that is not first; it imports the first part. Its functions fill their slots in the table at
+//! instantiation.
 
 use std::collections::HashSet;
 
@@ -23,7 +24,7 @@ pub(crate) fn rest(mut module: Module, kept: &HashSet<usize>) -> Result<Vec<u8>>
     let table = module.tables.main_function_table()?.context("the module has no table")?;
     let import = module.imports.add(FIRST, "table", ImportKind::Table(table));
     module.tables.get_mut(table).import = Some(import);
-    // What the table had in the first part were stand-ins; the segments of the whole module put the functions there, too.
+    // The first part's table had stand-ins; the segments of the whole module put these functions there too.
     let offset = ConstExpr::Value(Value::I32(i32::try_from(slot)?));
     let segment = module.elements.add(ElementKind::Active { table, offset }, ElementItems::Functions(rest));
     module.tables.get_mut(table).elem_segments.insert(segment);
