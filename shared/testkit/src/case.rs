@@ -15,7 +15,7 @@ pub use judge::{CaseResult, Failure, judge};
 pub use report::report;
 pub use shrink::shrunk;
 
-/// The most items of a case.
+/// Maximum items of a case.
 const ITEMS_MAX: usize = 40;
 /// How many manifests are drawn before the generator counts as broken.
 const MANIFESTS_MAX: usize = 2000;
@@ -27,7 +27,7 @@ pub struct Case {
     pub seed: u64,
     /// The manifest.
     pub manifest: String,
-    /// What it says.
+    /// The parsed model.
     pub model: Model,
     /// The items, with their keys.
     pub items: Vec<CaseItem>,
@@ -35,7 +35,7 @@ pub struct Case {
     pub asking: Asking,
     /// The indexes that a retrofit still fills. They hold no item: the hardest case of an index that lacks some.
     pub pending: Vec<String>,
-    /// Later versions of some items, under the same primary keys, which no global index has seen yet.
+    /// Later versions of some items, with the same primary keys, which no global index has seen yet.
     pub changed: Vec<CaseItem>,
     /// How many manifests were drawn that had mistakes, before this one.
     pub manifests_refused: usize,
@@ -61,7 +61,7 @@ impl Case {
         &self.model.tables[0]
     }
 
-    /// What the planner knows about the indexes' readiness.
+    /// The readiness of the indexes, as the planner sees it.
     pub fn readiness(&self) -> Readiness {
         let mut readiness = Readiness::complete();
         for index in &self.pending {

@@ -1,7 +1,7 @@
-//! Carries out a plan over the model table: one access at a time, nothing concurrent, every page as small as possible so
-//! that each seam between two pages is crossed.
+//! Executes a plan over the model table: one access at a time, nothing concurrent, with the smallest pages, so that
+//! every boundary between pages is crossed.
 //!
-//! It takes a plan at its word: nothing is deduplicated and nothing is filtered that the plan does not say.
+//! It follows the plan literally: it deduplicates and filters only where the plan says so.
 
 mod stream;
 
@@ -16,12 +16,12 @@ pub use stream::EvaluateError;
 use crate::table::{ModelTable, ReadConsumed};
 use stream::AccessReader;
 
-/// Where an answer goes on.
+/// The position of the next page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cursor {
-    /// For each access: the key after which it goes on, and whether it has ended.
+    /// For each access: the key after which it continues, and whether it has ended.
     Accesses(Vec<(Option<Item>, bool)>),
-    /// So many sorted items have been delivered.
+    /// The number of sorted items returned so far.
     Sorted(usize),
 }
 
@@ -30,9 +30,9 @@ pub enum Cursor {
 pub struct AnswerPage {
     /// The items, with every attribute that was read.
     pub items: Vec<Item>,
-    /// Where to go on; `None` at the end.
+    /// The position of the next page; `None` at the end.
     pub next: Option<Cursor>,
-    /// What each read consumed.
+    /// The consumption of each read.
     pub consumed: Vec<ReadConsumed>,
 }
 

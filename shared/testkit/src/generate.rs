@@ -1,7 +1,7 @@
-//! Models, items and requests from a seed: the same seed, the same case, on every machine.
+//! Models, items and requests from a seed: the same case for a seed on every machine.
 //!
-//! Everything is made of few values, so that keys collide, ranges meet and conditions match; and the values are awkward
-//! ones: separators, escapes, prefixes of each other, the ends of every range.
+//! Few values are used, so that keys collide, ranges meet and conditions match; and they are awkward: separators,
+//! escapes, prefixes of each other, the ends of every range.
 
 pub(crate) mod asked;
 mod items;

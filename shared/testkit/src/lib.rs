@@ -1,16 +1,16 @@
-//! For tests only: what checks Keyfold's pure code without a DynamoDB, and what checks itself against one.
+//! For tests only: checks of Keyfold's pure code without a DynamoDB, and of these models against one.
 //!
 //! - [`ModelTable`] is a DynamoDB table in memory, with local indexes and lagging global ones;
 //! - [`generate`] makes models, items and requests from a seed;
-//! - [`naive`] answers a request by looking at every item: the oracle of the planner;
-//! - [`evaluate`] carries out a plan over the model table, page by page;
-//! - [`run`](mod@run) carries out a plan as the products do, with core's own execution;
-//! - [`two_worlds`] shows what a tenant can tell of another: nothing;
-//! - [`write_worlds`] are two worlds and requests to write that must not tell them apart;
-//! - [`operation`] are operations on a table and what comes of them, to compare a real endpoint with the model table;
-//! - [`generated`] plays retrofits of generated tables, there and back, before a judge that knows only the plan;
-//! - [`simulate`] plays histories of the retrofit, with everything that can go wrong;
-//! - [`case`](mod@case) puts them together: one seed, one case, one verdict.
+//! - [`naive`] answers a request by checking every item: the oracle of the planner;
+//! - [`evaluate`] executes a plan over the model table, page by page;
+//! - [`run`](mod@run) executes a plan as the products do, with core's own execution;
+//! - [`two_worlds`] checks that a tenant learns nothing about another one;
+//! - [`write_worlds`] checks the same for writes;
+//! - [`operation`] has operations on a table and their results, to compare a real endpoint with the model table;
+//! - [`generated`] plays retrofits of generated tables, in both directions, before a judge that knows only the plan;
+//! - [`simulate`] plays histories of the retrofit, with all faults;
+//! - [`case`](mod@case) combines them: one seed, one case, one verdict.
 //!
 //! No production crate depends on this one.
 

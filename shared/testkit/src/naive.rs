@@ -1,5 +1,5 @@
-//! The answer without any plan: every item is looked at, then sorted. It shares no code with the planner: conditions,
-//! entities and order are worked out from the generator's own words.
+//! The answer without a plan: every item is checked, then sorted. It shares no code with the planner: conditions,
+//! entities and order are evaluated from the generator's own form.
 
 use std::cmp::Ordering;
 
@@ -10,17 +10,17 @@ use keyfold_core::value::{AttributeValue, Item, Number};
 use crate::generate::asked::is_of;
 use crate::generate::{Asking, CaseItem};
 
-/// Is this item asked for? What is stored for Keyfold alone never is.
+/// Does this item match? Tombstones never do.
 pub fn wanted(table: &Table, asking: &Asking, item: &CaseItem) -> bool {
     item.seen.as_ref().is_some_and(|item| fulfils(table, asking, item))
 }
 
-/// Is an item as a reader sees it asked for?
+/// Does an item, as a reader sees it, match?
 pub fn fulfils(table: &Table, asking: &Asking, item: &Item) -> bool {
     asking.asked.holds(item) && of_entity(table, asking, item) && in_scope(table, &asking.caller, item)
 }
 
-/// The items asked for, in the order asked for. Equal items can come in either order.
+/// The matching items, in the requested order. Equal items can come in either order.
 pub fn answer<'i>(
     table: &Table,
     asking: &Asking,

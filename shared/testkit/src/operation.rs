@@ -1,4 +1,4 @@
-//! Operations on a table and what comes of them, in words that the model table and a real endpoint share: everything
+//! Operations on a table and their results, in a form common to the model table and a real endpoint: any implementation
 //! that can apply an [`Operation`] can be compared with the model table.
 
 use keyfold_core::query::Condition;
@@ -7,7 +7,7 @@ use keyfold_core::value::{AttributeValue, Item, Number};
 
 use crate::table::{Change, ModelTable, Page, Read, Shown, TableError, WriteConsumed};
 
-/// The most pages of one read.
+/// Maximum pages of one read.
 pub const PAGES_MAX: usize = 300;
 
 /// One operation.
@@ -24,7 +24,7 @@ pub enum Operation {
     Update {
         /// The primary key.
         key: Item,
-        /// What is set and removed.
+        /// The changes.
         changes: Vec<Change>,
         /// On this condition.
         condition: Condition,
@@ -54,20 +54,20 @@ pub struct Reading {
     pub operation: plan::Operation,
     /// The filter.
     pub filter: Condition,
-    /// What is shown.
+    /// The returned attributes.
     pub shown: Shown,
     /// Strongly consistent?
     pub consistent: bool,
     /// Largest sort keys first?
     pub descending: bool,
-    /// The most items of a page.
+    /// Maximum items of a page.
     pub limit: u32,
 }
 
-/// What came of it.
+/// The result of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OperationResult {
-    /// The write was done: the item as it was, and what it consumed.
+    /// The write succeeded: the former item, and the consumption.
     Written(Option<Item>, WriteConsumed),
     /// The condition did not hold; the item as it is.
     ConditionFailed(Option<Item>),
@@ -124,7 +124,7 @@ fn written(written: crate::table::Written) -> OperationResult {
 }
 
 impl OperationResult {
-    /// With numbers in their one form and sets in order: what DynamoDB is free to change.
+    /// With numbers in canonical form and sets in order, which DynamoDB may change.
     #[must_use]
     pub fn normalised(self) -> OperationResult {
         let item = |item: Option<Item>| item.map(|item| normalised(&item));

@@ -1,5 +1,5 @@
-//! Carries out a plan with core's own [`Execution`] over the model table: the pages, caps and positions that a caller sees, and
-//! the units that it is told. ([`evaluate`](crate::evaluate) is the simpler reader that checks only which items come.)
+//! Executes a plan with core's own [`Execution`] over the model table: the pages, caps and positions that a caller
+//! sees, and the reported units. ([`evaluate`](crate::evaluate) is the simpler reader that checks only the items.)
 
 use keyfold_core::cost::{Consistency, ReadUnits, get_read_units};
 use keyfold_core::execute::{
@@ -13,10 +13,10 @@ use keyfold_core::query::own;
 use crate::generate::Random;
 use crate::table::{ModelTable, Read, Shown, TableError};
 
-/// What one run did.
+/// The result of one run.
 #[derive(Debug, Clone)]
 pub struct Ran {
-    /// What the caller gets.
+    /// The caller's answer.
     pub answer: Result<Answer, AnswerError>,
     /// The read units that it really took.
     pub units: f64,

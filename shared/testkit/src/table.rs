@@ -1,8 +1,8 @@
-//! A DynamoDB table in memory: items in the order of their keys, local indexes that are always up to date, global ones
-//! that lag behind until the test lets them catch up.
+//! A DynamoDB table in memory: items in key order, local indexes that are always current, global ones that lag until
+//! the test lets them catch up.
 //!
-//! What an item looks like in an index is core's own projection, and so is what a write or a read costs. Limits, pages,
-//! start keys, what is refused: these are DynamoDB's, written again here so that the two can be compared.
+//! Index entries and costs are computed by core. Limits, pages, start keys and refusals follow DynamoDB and are
+//! implemented here again, so that the two can be compared.
 
 mod capacity;
 mod error;
@@ -26,7 +26,7 @@ pub use write::{Change, Written};
 use position::{KeyShape, Position};
 use store::Store;
 
-/// A table, its indexes, and what the global ones have not seen yet.
+/// A table, its indexes, and the writes that the global ones have not seen yet.
 #[derive(Debug, Clone)]
 pub struct ModelTable {
     table: Table,
@@ -45,7 +45,7 @@ struct IndexState {
     behind: VecDeque<IndexChange>,
 }
 
-/// What one write does to one index.
+/// The effect of one write on one index.
 #[derive(Debug, Clone)]
 struct IndexChange {
     remove: Option<Position>,
@@ -69,7 +69,7 @@ impl ModelTable {
         }
     }
 
-    /// The same table, but its global indexes see nothing until [`catch_up`](Self::catch_up).
+    /// The same table, with global indexes that see nothing until [`catch_up`](Self::catch_up).
     #[must_use]
     pub fn lagging(self) -> ModelTable {
         ModelTable { lagging: true, ..self }

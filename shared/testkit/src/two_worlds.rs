@@ -1,7 +1,9 @@
-//! What one tenant can tell of another: the same requests in two worlds that differ in nothing but the other's items.
+//! Checks what one tenant can learn about another: the same requests in two worlds that differ only in the other's
+//! items.
 //!
-//! Whatever the caller is told must be the same in both: items, counts, read units, entries read, where pages end, whether there
-//! is a next one, and every error. A filter alone does not do that: it hides the items, and shows what they cost.
+//! Everything the caller sees must be the same in both: items, counts, read units, entries read, where pages end,
+//! whether there is a next one, and every error. A filter alone does not achieve that: it hides the items, but shows
+//! their cost.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +19,16 @@ use crate::generate::{self, Random, Words};
 use crate::run::run;
 use crate::table::{ModelTable, TableError};
 
-/// The most items of both worlds together.
+/// Maximum items of both worlds together.
 const ITEMS_MAX: usize = 60;
-/// The most pages of one answer that are compared.
+/// Maximum pages of one answer that are compared.
 const PAGES_MAX: usize = 40;
 /// The claim that the scope is bound to.
 const CLAIM: &str = "jwt.org";
 /// How many pairs are drawn before the generator counts as broken.
 const PAIRS_MAX: usize = 1000;
 
-/// Two worlds, and a tenant who lives in both.
+/// Two worlds, and a tenant in both.
 #[derive(Debug)]
 pub struct TwoWorlds {
     /// The manifest, without its scope: that is drawn here.
@@ -42,16 +44,16 @@ pub struct TwoWorlds {
     random: Random,
 }
 
-/// What became of a request that was asked in both worlds.
+/// The result of a request in both worlds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Told {
     /// It does not fit the model: the code of the error.
     Invalid(&'static str),
     /// There is no plan: the code of the error.
     Refused(&'static str),
-    /// Nothing can match, so nothing is read.
+    /// No item can match, so nothing is read.
     NothingRead,
-    /// The same answer in both worlds. `any`: with items in it. `hidden`: what its one item cost is not told.
+    /// The same answer in both worlds. `any`: it contains items. `hidden`: the cost of its one item is hidden.
     Same {
         /// With items?
         any: bool,
@@ -85,7 +87,7 @@ impl TwoWorlds {
             _ => None,
         };
         let organisation = text(random.any(&all)?)?;
-        // A tombstone has nothing but its key, so it is in both worlds, whosever item it was.
+        // A tombstone has only its key, so it is in both worlds, whoever owned the item.
         let is_own =
             |item: &generate::CaseItem| item.seen.is_none() || text(item).as_ref() == Some(&organisation);
         let (own, others): (Vec<_>, Vec<_>) = all.iter().cloned().partition(is_own);
@@ -98,7 +100,7 @@ impl TwoWorlds {
         Some(TwoWorlds { manifest, attribute, words, caller, own, all, worlds, random, model })
     }
 
-    /// Asks one more request in both worlds. `Err` says what the caller can tell them apart by.
+    /// Sends one more request in both worlds. `Err` describes a difference that the caller can see.
     pub fn ask(&mut self) -> Result<Told, String> {
         let table = &self.model.tables[0];
         // Half of the requests are aimed at the caller's own items, the others at anybody's.
@@ -184,7 +186,7 @@ fn world(
     Some(world)
 }
 
-/// Items of more than one read unit: what is larger costs more.
+/// Makes items larger than one read unit, so that sizes show in the cost.
 fn make_larger(item: &mut generate::CaseItem, random: &mut Random) {
     if item.seen.is_some() && random.chance(40) {
         let text = "x".repeat(random.between(1, 30) * 1000);

@@ -15,12 +15,12 @@ use crate::generate::{self, CaseItem, Random, Words};
 
 /// The claim that the scope is bound to.
 pub const CLAIM: &str = "jwt.org";
-/// The most items of both worlds together.
+/// Maximum items of both worlds together.
 const ITEMS_MAX: usize = 30;
 /// How many pairs are drawn before the generator counts as broken.
 const PAIRS_MAX: usize = 5000;
 
-/// Two worlds, and a tenant who lives in both.
+/// Two worlds, and a tenant in both.
 #[derive(Debug)]
 pub struct WriteWorlds {
     /// The manifest.
@@ -56,7 +56,7 @@ impl WriteWorlds {
     /// The pair of this seed.
     ///
     /// # Panics
-    /// If many pairs come to nothing: then the generator is broken.
+    /// If many pairs are empty: then the generator is broken.
     pub fn new(seed: u64) -> WriteWorlds {
         let mut random = Random::new(seed);
         for _ in 0..PAIRS_MAX {
@@ -85,7 +85,8 @@ impl WriteWorlds {
         let from_key = table.attributes.get(&attribute).is_some_and(|declared| declared.from_key);
         let own = (attribute.as_str(), organisation.as_str());
         let others = words.of(&attribute).iter().find(|word| text(word) != Some(&organisation)).cloned();
-        // Some items become another tenant's: an item of another entity has their key, or they store another tenant than a key says.
+        // Some items become another tenant's: an item of another entity has their key, or they store another tenant
+        // than a key contains.
         own_aims.retain(|item| {
             let entity = random.below(table.entities.len());
             let contradicting = || contradicting(&table, item, own, others.clone()?);
@@ -114,7 +115,7 @@ impl WriteWorlds {
         })
     }
 
-    /// The table without folded keys and indexes: what is put there is stored as it is.
+    /// The table without folded keys and indexes: items are stored unchanged.
     pub fn unfolded(&self) -> Table {
         let natural = |key: &KeyAttribute| KeyAttribute { source: KeySource::Natural, ..key.clone() };
         Table {
@@ -191,7 +192,7 @@ impl WriteWorlds {
         body
     }
 
-    /// A body with the key of an item, as it is stored or as what it is folded from, and maybe a condition.
+    /// A body with the key of an item, as stored or as the attributes it is folded from, and sometimes a condition.
     fn with_key(&self, aim: &CaseItem, random: &mut Random) -> Value {
         let seen = aim.seen.clone().unwrap_or_default();
         let mut key = match random.chance(65) {
@@ -248,7 +249,8 @@ impl WriteWorlds {
 /// Makes the table writable.
 const DEPLOY: &str = "[deploy]\nquery-api = true\nquery-api-writes = [\"t\"]\n";
 
-/// Tables in which a rule of the scope decides: keys of indexes alone, entities that collide, items of two entities or of none.
+/// Tables in which a rule of the scope decides: keys only in indexes, entities that collide, items of two entities or
+/// of none.
 const SHAPES: &[&str] = &[
     r##"
 [tables.t]
@@ -375,8 +377,8 @@ fn twin(table: &Table, item: &CaseItem, (attribute, own): (&str, &str), entity: 
     is_twin.then_some(CaseItem { stored, seen: Some(whole) })
 }
 
-/// The item, storing another tenant than the key of an index says. Its primary key says none: with the tenant's own key, it would be
-/// in the tenant's way.
+/// The item, storing another tenant than an index key contains. Its primary key contains none: with the tenant's own
+/// key, it would block the tenant.
 fn contradicting(
     table: &Table,
     item: &CaseItem,
@@ -394,7 +396,7 @@ fn contradicting(
     Some(item)
 }
 
-/// Some of the others' items, some of them in another version, and some without what they should have.
+/// Some of the others' items, some of them in another version, and some with missing attributes.
 fn world(
     table: &Table,
     words: &Words,
@@ -426,7 +428,7 @@ fn world(
     all.collect()
 }
 
-/// Takes something away from an item, or makes a key of an index unreadable.
+/// Removes an attribute of an item, or makes an index key unreadable.
 fn spoil(table: &Table, item: &mut Item, random: &mut Random) {
     let is_primary = |name: &str| table.key_attributes().any(|key| key.name == name);
     let names: Vec<String> = item.keys().map(ToString::to_string).filter(|name| !is_primary(name)).collect();
@@ -438,7 +440,7 @@ fn spoil(table: &Table, item: &mut Item, random: &mut Random) {
     }
 }
 
-/// Does the item's attribute or any of its keys, read by any template, say that it is this tenant's?
+/// Does the item's attribute or any of its keys, read by any template, name this tenant?
 fn says(table: &Table, item: &Item, (attribute, own): (&str, &str)) -> bool {
     let keys = table.indexes.iter().flat_map(Index::key_attributes).chain(table.key_attributes());
     let in_key = |key: &KeyAttribute| {

@@ -1,4 +1,4 @@
-//! The cap on read units holds whatever the items are: a run goes over it by one page at the most.
+//! The cap on read units holds for items of any size: an execution exceeds it by at most one page.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ indexes.byDay = { partition = "day", sort = "at" }
 indexes.byDayKeys = { partition = "day", sort = "id", projection = "keys-only" }
 "#;
 
-/// Items of so many bytes in eight partitions of each index, which nothing in the manifest tells.
+/// Items of this size in eight partitions of each index, unknown to the manifest.
 fn table(item_bytes: usize) -> ModelTable {
     let parsed = keyfold_core::manifest::parse("keyfold.toml", MANIFEST);
     let mut table =

@@ -1,13 +1,13 @@
-//! Retrofits of generated tables, in short: `--bin generated` plays many more.
+//! Retrofits of generated tables, a short run: `--bin generated` plays many more.
 //!
-//! `KEYFOLD_HISTORIES` says how many of each protocol; `KEYFOLD_SEED` the first seed.
+//! `KEYFOLD_HISTORIES`: the number for each protocol; `KEYFOLD_SEED`: the first seed.
 
 #![expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
 
 use keyfold_testkit::generated::{Counts, Mutant, Shape, play};
 
 const HISTORIES_DEFAULT: u64 = 6_700;
-/// A fault must show within so many histories of some protocol.
+/// The number of histories of a protocol within which a fault must show.
 const HISTORIES_OF_MUTANT: u64 = 3_000;
 
 fn number(name: &str, default: u64) -> u64 {

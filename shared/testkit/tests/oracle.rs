@@ -1,7 +1,7 @@
-//! The planner against an oracle: random models, items and requests, answered by a plan and by looking at every item.
+//! The planner against an oracle: random models, items and requests, answered by a plan and by checking every item.
 //!
-//! `KEYFOLD_CASES` says how many cases; `KEYFOLD_SEED` the first seed. A failure prints everything, and the command that
-//! replays it.
+//! `KEYFOLD_CASES`: the number of cases; `KEYFOLD_SEED`: the first seed. A failure prints everything, and the command
+//! that replays it.
 
 #![expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
 
@@ -52,7 +52,7 @@ fn a_planned_answer_is_the_naive_answer() {
     for (feature, least) in FEATURES {
         let cases = seen.get(feature).copied().unwrap_or_default();
         println!("{cases:>7}  {feature}");
-        // A few cases say nothing of how often something occurs.
+        // A few cases do not show how often a feature occurs.
         assert!(
             count < 1000 || cases * 1000 >= least * count,
             "{feature}: in {cases} of {count} cases, and it must be at least {least} of a thousand"

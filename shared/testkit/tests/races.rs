@@ -13,7 +13,8 @@ fn keyfold_loses_nothing_where_others_do() {
         for racer in Racer::ALL {
             let sum = played(&scenario, *racer, *conditions, 0..HISTORIES);
             assert_eq!((sum.histories, sum.stuck), (HISTORIES, 0), "{} {}", racer.name(), conditions.name());
-            // By its own rules this one is right as long as no item changes twice in a second and nothing of the stream comes late.
+            // Fences always hold. Seconds hold as long as no item changes twice in a second and no stream record is
+            // late.
             let holds =
                 *racer == Racer::Fences || (*racer == Racer::Seconds && *conditions == Conditions::Calm);
             assert_eq!(sum.wrong == 0, holds, "{} with {}: {sum:?}", racer.name(), conditions.name());

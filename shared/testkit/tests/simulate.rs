@@ -1,6 +1,6 @@
-//! The retrofit's histories, in short: `--bin simulate` plays many more.
+//! The retrofit's histories, a short run: `--bin simulate` plays many more.
 //!
-//! `KEYFOLD_HISTORIES` says how many of each protocol; `KEYFOLD_SEED` the first seed.
+//! `KEYFOLD_HISTORIES`: the number for each protocol; `KEYFOLD_SEED`: the first seed.
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::{
@@ -18,7 +18,7 @@ fn campaign(histories: u64, mutant: Option<Mutant>) -> Campaign {
     Campaign { seed: number("KEYFOLD_SEED", 0), histories, mutant, threads: 2 }
 }
 
-/// Plays the histories of one protocol, and says how often each fault was hit.
+/// Plays the histories of one protocol, and counts how often each fault occurred.
 fn play(protocol: Protocol) -> Tally {
     let scenario = Scenario::of(protocol);
     let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&scenario);
@@ -147,10 +147,10 @@ fn protocols_that_are_weakened_are_caught() {
     }
 }
 
-/// A small part of what `--exhaustive` walks.
+/// A small part of `--exhaustive`.
 const FEW: Bounds = Bounds { changes: 2, crashes: 1, duplicates: 1, discards: 1, states: 3_000_000 };
 
-/// How many ends there are was the same for every order and for one of those that come to the same.
+/// The number of end states is the same for all interleavings and for one of each equivalent set.
 #[test]
 fn every_interleaving_of_a_few_changes_and_faults_ends_right() {
     for (protocol, ends) in [(Protocol::InPlace, 73), (Protocol::Fenced, 71), (Protocol::Ledger, 147)] {

@@ -1,4 +1,4 @@
-//! Writers who move to the target and back: some histories, and what weakened protocols do to them. `.ci/run` plays more.
+//! Writers who move to the target and back: some histories, and the faults of weakened protocols. `.ci/run` plays more.
 
 use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, history, walk};
 
@@ -32,7 +32,7 @@ fn a_switch_that_does_not_wait_is_noticed() {
     }
 }
 
-/// A small part of what `--walk` walks.
+/// A small part of `--walk`.
 const FEW: WalkBounds = WalkBounds {
     changes: [0, 1, 0],
     moves: 2,

@@ -1,6 +1,7 @@
-//! What a caller with a scope is told does not depend on anybody else's items: 10,000 random requests, each in two worlds.
+//! The answers to a caller with a scope do not depend on other tenants' items: 10,000 random requests, each in two
+//! worlds.
 //!
-//! `KEYFOLD_PAIRS` says how many pairs of worlds; `KEYFOLD_SEED` the first seed.
+//! `KEYFOLD_PAIRS`: the number of pairs of worlds; `KEYFOLD_SEED`: the first seed.
 
 #![expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
 
@@ -31,7 +32,7 @@ fn two_worlds_that_differ_in_anothers_items_only_cannot_be_told_apart() {
     }
     let of = |any, hidden| tally.get(&Told::Same { any, hidden }).copied().unwrap_or_default();
     let requests = pairs * REQUESTS_OF_PAIR;
-    // Answers alone can tell something: a planner that refuses everything would prove nothing.
+    // Only answers can reveal something: a planner that refuses everything would prove nothing.
     assert!(
         (of(true, false) + of(false, false)) * 10 >= requests,
         "too few requests are answered: {tally:?}"

@@ -1,4 +1,4 @@
-//! Retrofits of generated tables, many of them: `generated [HISTORIES] [FIRST SEED]`, for each of the three protocols.
+//! Many retrofits of generated tables: `generated [HISTORIES] [FIRST SEED]`, for each of the three protocols.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for a terminal")]
 

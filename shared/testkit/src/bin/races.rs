@@ -12,7 +12,7 @@ use keyfold_testkit::simulate::Scenario;
 use keyfold_testkit::simulate::races::{Conditions, RaceSum, Racer, played};
 
 const HISTORIES_DEFAULT: u64 = 10_000;
-/// Losses are told per so many histories.
+/// Losses are reported per this number of histories.
 const PER: u64 = 10_000;
 
 fn main() -> ExitCode {

@@ -1,11 +1,10 @@
 //! Plays histories of the retrofit: `cargo run --release -p keyfold-testkit --bin simulate -- --histories 10000`.
 //!
 //! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger|tidy` one protocol,
-//! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and
-//! `--why` says what catches each; `--trace` prints what happened;
-//! `--exhaustive` walks every order in which two source keys, `--changes C` (4) changes, a crash, two duplicates and a
-//! record that is given up can meet; `--faults CRASHES,DUPLICATES,DISCARDS` takes other numbers of these, `--every-order`
-//! walks those too that come to the same as another.
+//! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them,
+//! and `--why` shows what catches each; `--trace` prints the events; `--exhaustive` visits every interleaving of two
+//! source keys, `--changes C` (4) changes, a crash, two duplicates and a discarded record; `--faults
+//! CRASHES,DUPLICATES,DISCARDS` sets other numbers of these, `--every-order` also visits equivalent interleavings.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -17,7 +16,7 @@ use keyfold_testkit::simulate::{
     Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, Violation, WriterAction, exhaust, history,
 };
 
-/// What is played: the three protocols, and the one with fences while its target is tidied.
+/// The protocols: the three, and the fenced one while its target is tidied.
 const SCENARIOS: [(Protocol, &str); 4] = [
     (Protocol::InPlace, "in-place"),
     (Protocol::Fenced, "fenced"),
@@ -31,7 +30,7 @@ const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fe
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
 
-/// What `--exhaustive` walks.
+/// The bounds of `--exhaustive`.
 const BOUNDS: Bounds = Bounds { changes: 4, crashes: 1, duplicates: 2, discards: 1, states: 400_000_000 };
 
 struct Arguments {

@@ -1,9 +1,11 @@
-//! Plays histories of a switch and its return: `cargo run --release -p keyfold-testkit --bin switching -- --histories 10000`.
+//! Plays histories of a switch and its return: `cargo run --release -p keyfold-testkit --bin switching -- --histories
+//! 10000`.
 //!
-//! `--histories N`, `--seed S` the first seed, `--ledger` only those of them whose target has keys that can move; `--mutant NAME` plays one weakened protocol, `--mutants` all of them;
-//! `--trace` prints what happened. `--walk` takes every order of a few things instead, for one item: `--changes A,B,C` on the source, on the
-//! target after the switch, on the source after the return; `--moves M` of writers; `--faults AGAIN,LONG,LATE,DEATHS,BACK` records that come
-//! again, requests carried out long after, late writes on the closed table, operators who die, stops that are taken back.
+//! `--histories N`, `--seed S` the first seed, `--ledger` only those whose target keys can move; `--mutant NAME` plays
+//! one weakened protocol, `--mutants` all of them; `--trace` prints the events. `--walk` instead visits every
+//! interleaving of a few events, for one item: `--changes A,B,C` on the source, on the target after the switch, on the
+//! source after the return; `--moves M` of writers; `--faults AGAIN,LONG,LATE,DEATHS,BACK` redelivered records,
+//! requests executed late, late writes on the closed table, operators that die, stops that are rolled back.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -17,7 +19,7 @@ use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, has_ledger,
 const HISTORIES_DEFAULT: u64 = 10_000;
 const USAGE: &str = "switching [--histories N] [--seed S] [--ledger] [--mutant NAME | --mutants] [--trace] \
 [--walk [--changes A,B,C] [--moves M] [--faults AGAIN,LONG,LATE,DEATHS,BACK] [--states N]]";
-/// What `--walk` walks.
+/// The bounds of `--walk`.
 const BOUNDS: WalkBounds = WalkBounds {
     changes: [0, 1, 1],
     moves: 2,
@@ -39,7 +41,7 @@ struct Arguments {
     walk: Option<WalkBounds>,
 }
 
-/// What came of many histories.
+/// The results of many histories.
 #[derive(Default)]
 struct Sum {
     histories: u64,
@@ -97,7 +99,7 @@ fn arguments() -> Option<Arguments> {
     Some(read)
 }
 
-/// So many numbers with commas between them.
+/// `N` numbers with commas between them.
 fn numbers<const N: usize>(text: &str) -> Option<[u8; N]> {
     let numbers: Option<Vec<u8>> = text.split(',').map(|number| number.parse().ok()).collect();
     numbers?.try_into().ok()
@@ -125,8 +127,8 @@ fn walked(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> bool {
     end.wrong.is_none() && !end.cut_short
 }
 
-/// Plays them all, or up to the first that is wrong. On every core: each takes its part of the seeds, and none goes past a seed
-/// that is known to be wrong.
+/// Plays all histories, or up to the first failure. Each core takes a part of the seeds, and none continues past a seed
+/// that is known to fail.
 fn play(arguments: &Arguments, mutant: Option<SwitchMutant>) -> Sum {
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     let worst = AtomicU64::new(u64::MAX);

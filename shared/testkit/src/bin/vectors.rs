@@ -1,5 +1,5 @@
-//! Writes random models, items, updates and requests with what Rust makes of them, one JSON line each, for the packages in other
-//! languages to compare with: `cargo run -p keyfold-testkit --bin vectors -- FROM..TO`.
+//! Writes random models, items, updates and requests with Rust's results, one JSON line each, as test vectors for the
+//! packages in other languages: `cargo run -p keyfold-testkit --bin vectors -- FROM..TO`.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 

@@ -1,4 +1,5 @@
-//! What a case is about. A generator that never makes a case proves nothing of it, so the oracle's test counts them.
+//! The features of a case. A generator that never produces a feature tests nothing of it, so the oracle's test counts
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ pub const FEATURES: [(&str, u64); 10] = [
     ("a key that is read has a remainder or a time in lower case", 20),
 ];
 
-/// The features of a case that has an answer with something in it. (Only the first needs no answer.)
+/// The features of a case with a non-empty answer. (Only the first needs no answer.)
 pub fn features(case: &Case) -> Vec<&'static str> {
     let (table, asking) = (case.table(), &case.asking);
     let Ok(request) = check(&case.model, &asking.request, &asking.caller) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What becomes of a case, and what must not.
+//! The result of a case, and its violations.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,14 +14,14 @@ use crate::naive;
 use crate::operation::text;
 use crate::table::{ModelTable, key_holds};
 
-/// What became of a request that was treated rightly.
+/// The result of a correctly handled request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseResult {
     /// The request does not fit the model: the code of the error.
     Invalid(&'static str),
     /// There is no plan: the code of the error.
     Refused(&'static str),
-    /// The planner's answer is the naive one. What kind of plan it was, and whether anything was in the answer.
+    /// The planner's answer is the naive one. The kind of plan, and whether the answer has items.
     Answered {
         /// Where from, and how.
         kind: String,
@@ -33,7 +33,7 @@ pub enum CaseResult {
 /// A wrong answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// What is wrong.
+    /// The violation.
     pub what: String,
     /// The plan that gave it.
     pub plan: Box<QueryPlan>,
@@ -68,7 +68,7 @@ fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Resul
     rechecked(case, plan)
 }
 
-/// A plan does nothing that the request does not allow.
+/// A plan does only what the request allows.
 fn allowed(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Result<(), String> {
     let mut indexes = plan.accesses.iter().filter_map(|access| access.source.index());
     if let Some(pending) = indexes.find(|index| case.pending.iter().any(|pending| pending == index)) {
@@ -86,7 +86,7 @@ fn allowed(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Resul
     Ok(())
 }
 
-/// Key condition AND filter AND recheck say of every item what the request says, by exactly one access.
+/// Key condition AND filter AND recheck equal the request for every item, in exactly one access.
 fn equivalent(case: &Case, plan: &QueryPlan) -> Result<(), String> {
     let accesses: Vec<Cow<'_, Access>> =
         plan.accesses.iter().map(|access| own::without_tombstones(case.table(), access)).collect();
@@ -125,8 +125,8 @@ fn gives(case: &Case, access: &Access, item: &Item) -> bool {
     })
 }
 
-/// A global index is behind its table. An item that the plan reads by key after the index may have changed since: what it is now
-/// must be what the request asks for.
+/// A global index lags its table. An item read by key after the index may have changed: its current state must match
+/// the request.
 fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
     let hydration = |access: &Access| own::without_tombstones(case.table(), access).hydration;
     let is_current = |access: &Access| {
@@ -151,7 +151,7 @@ fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
     }
 }
 
-/// The answer in pages: the same items, each once, in the order asked for, none too many on a page.
+/// The answer in pages: the same items, each once, in the requested order, never more than the page size.
 fn answered(case: &Case, plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<(), String> {
     let wanted = naive::answer(case.table(), &case.asking, &case.items);
     let mut given: Vec<Item> = Vec::new();
@@ -200,7 +200,7 @@ fn same_items(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), Strin
     Ok(())
 }
 
-/// The first items are the ones that come first, whatever the page size: the sequence is the naive one, up to ties.
+/// The pages return the first items, for every page size: the sequence is the naive one, up to ties.
 fn in_order(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
     let order = &case.asking.request.order;
     let out =
@@ -208,7 +208,7 @@ fn in_order(case: &Case, wanted: &[&Item], given: &[Item]) -> Result<(), String>
     out.map_or(Ok(()), |at| Err(format!("item {at} of the answer is out of order: {}", text(&given[at]))))
 }
 
-/// What is shown of an item is what the item has.
+/// The shown attributes are those of the item.
 fn shows(case: &Case, plan: &QueryPlan, wanted: &[&Item], given: &[Item]) -> Result<(), String> {
     for item in given {
         let key = case.table().key_of(item);

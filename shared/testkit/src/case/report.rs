@@ -1,4 +1,4 @@
-//! A failure for people: everything that is needed to see it again.
+//! A failure as text: everything needed to reproduce it.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::Case;
 use super::judge::Failure;
 use crate::operation::text;
 
-/// Seed, manifest, items, request, plan, what is wrong, and the command that replays it.
+/// Seed, manifest, items, request, plan, violation, and the command that replays it.
 pub fn report(case: &Case, failure: &Failure) -> String {
     let mut all = String::new();
     let request = serde_json::to_string(&case.asking.request).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::Case;
 use super::judge::{Failure, judge};
 use crate::generate::Asked;
 
-/// Leaves out items and parts of the request, one by one, as long as it goes on failing.
+/// Removes items and parts of the request, one by one, while the case still fails.
 pub fn shrunk(case: &Case, failure: Failure) -> (Case, Failure) {
     let (mut case, mut failure) = (case.clone(), failure);
     while let Some((smaller, still)) = smaller(&case).into_iter().find_map(fails) {

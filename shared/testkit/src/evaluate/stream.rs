@@ -41,7 +41,7 @@ pub(super) struct AccessReader<'p> {
     start: Option<Item>,
     /// Is there no further page?
     exhausted: bool,
-    /// Items that were read and not taken, each with the key after which the access goes on.
+    /// Items that were read and not returned, each with the key after which the access continues.
     ready: VecDeque<(Item, Item)>,
     /// The key after the last item taken.
     taken: Option<Item>,
@@ -69,7 +69,7 @@ impl<'p> AccessReader<'p> {
         }
     }
 
-    /// Where to go on from another time, and whether there is nothing to go on to.
+    /// The position to continue from later, and whether nothing is left.
     pub(super) fn place(&self) -> (Option<Item>, bool) {
         (self.taken.clone(), self.exhausted && self.ready.is_empty())
     }
@@ -119,7 +119,7 @@ impl<'p> AccessReader<'p> {
         Ok(())
     }
 
-    /// The item with what it lacked, if it is still one that is wanted.
+    /// The item with its missing attributes, if it still matches.
     fn hydrated(&self, item: Item) -> Result<Option<Item>, TableError> {
         let item = match self.access.hydration {
             Hydration::None | Hydration::Fetched => Some(item),

@@ -1,5 +1,5 @@
-//! What a request asks, in the generator's own words: what it says of an item is worked out here again, from nothing but
-//! the words, so that a mistake in core's reading of a request cannot hide.
+//! The conditions of a request in the generator's own form. They are evaluated here independently, so that an error in
+//! core's parsing of a request is found.
 
 use keyfold_core::model::{Entity, When, WhenTest};
 use keyfold_core::value::{AttributeValue, Item, Number};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// A condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
-    /// One of these entities: a branch can name its own.
+    /// One of these entities: a branch can have its own.
     Of(Vec<Entity>),
     /// One attribute (or a place inside of a map, with a point), one operator.
     Is(String, Operator),
@@ -48,7 +48,7 @@ pub enum Operator {
 }
 
 impl Asked {
-    /// The condition that asks nothing.
+    /// The condition that is always true.
     pub fn nothing() -> Asked {
         Asked::All(Vec::new())
     }
@@ -188,7 +188,7 @@ fn contains(value: &AttributeValue, part: &AttributeValue) -> bool {
     }
 }
 
-/// Plain JSON where that says it all, DynamoDB's own notation where it does not (binaries, large numbers).
+/// Plain JSON where it is exact, otherwise DynamoDB's notation (binaries, large numbers).
 fn json_value(value: &AttributeValue) -> Value {
     match value {
         AttributeValue::S(text) => json!(text),

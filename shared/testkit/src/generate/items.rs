@@ -11,24 +11,24 @@ use super::asked::is_of;
 use super::random::Random;
 use super::words::Words;
 
-/// How often an item is drawn anew, on average: many are refused, or have the key of another.
+/// The average number of attempts per item: many are refused, or have a key that exists.
 const ATTEMPTS: usize = 4;
 
 /// One item of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseItem {
-    /// What the table holds.
+    /// The stored item.
     pub stored: Item,
-    /// What a reader must see of it: with what stands in its keys alone, and without what Keyfold keeps for itself. `None`
+    /// The item as a reader must see it: with the attributes stored only in its keys, and without Keyfold's own. `None`
     /// for a tombstone.
     pub seen: Option<Item>,
 }
 
-/// Up to so many items, no two with one key. What the write path refuses is left out.
+/// Up to `most` items with different keys. Items that the write path refuses are left out.
 pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> Vec<CaseItem> {
     let mut all: Vec<CaseItem> = Vec::new();
     let mut keys: Vec<Item> = Vec::new();
-    // What a retrofit has left on the items of this table, if there was one.
+    // The traces of a retrofit on the items of this table.
     let (fenced, deleted) = *random.pick(&[(0, 0), (0, 0), (60, 0), (80, 30)]);
     for _ in 0..most * ATTEMPTS {
         if all.len() == most {
@@ -51,7 +51,7 @@ pub fn items(table: &Table, words: &Words, most: usize, random: &mut Random) -> 
     all
 }
 
-/// What a retrofit leaves where it deleted an item.
+/// The tombstone that a retrofit leaves for a deleted item.
 fn tombstone(key: &Item) -> CaseItem {
     let mut stored = key.clone();
     stored.insert(FENCE_ATTRIBUTE.to_owned(), AttributeValue::S("1.2".to_owned()));
@@ -69,8 +69,8 @@ pub fn pending(table: &Table, random: &mut Random) -> Vec<String> {
     random.some(&names, count)
 }
 
-/// Later versions of some items: the same primary key, other values, or nothing but a tombstone. An item can change like this
-/// while a global index still has its old entry.
+/// Later versions of some items: the same primary key, other values, or only a tombstone. An item can change in this
+/// way while a global index still has its old entry.
 pub fn changed(table: &Table, words: &Words, items: &[CaseItem], random: &mut Random) -> Vec<CaseItem> {
     let mut change = |item: &CaseItem| {
         let (seen, key) = (item.seen.as_ref()?, table.key_of(&item.stored)?);
@@ -110,7 +110,7 @@ fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> 
     if random.chance(30) {
         raw.insert("other".to_owned(), AttributeValue::N(random.below(5).to_string()));
     }
-    // Some stay what they happened to become.
+    // Some stay as they are.
     let entity = random.any(&table.entities).filter(|_| random.chance(90));
     if let Some(entity) = entity {
         make_entity(entity, table, words, &mut raw, random);
@@ -134,7 +134,7 @@ fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> 
     )
 }
 
-/// The item as it is stored, and as a reader sees it. Some items store what their keys tell, others do not.
+/// The item as stored, and as a reader sees it. Some items store the attributes in their keys, others do not.
 fn written(table: &Table, raw: &Item) -> Option<CaseItem> {
     let seen = table.with_keys(raw.clone()).ok()?;
     let mut stored = seen.clone();
@@ -158,7 +158,7 @@ fn make_entity(
             WhenTest::In(values) => {
                 raw.insert(when.attribute.clone(), random.pick(values).clone());
             }
-            // A declared attribute gets the text; a folded key begins so by its template.
+            // A declared attribute gets the text; a folded key gets the prefix from its template.
             WhenTest::BeginsWith(prefix) if table.attributes.contains_key(&when.attribute) => {
                 let text = format!("{prefix}{}", random.pick::<&str>(&["", "a", "-b", "olf"]));
                 raw.insert(when.attribute.clone(), AttributeValue::S(text));

@@ -1,11 +1,11 @@
-//! Random models, as the text of a manifest: one table with what a table can have.
+//! Random models, as the text of a manifest: one table with all its possible features.
 
 use std::fmt::Write;
 
 use super::random::Random;
 use super::template::{ValueKind, template};
 
-/// The attribute that may stand in a key alone.
+/// The attribute that may be stored only in a key.
 const KEY_PART: &str = "k1";
 
 /// The text of a manifest with one table, `t`. Not every text is a good manifest: the caller parses it and draws again.
@@ -144,7 +144,7 @@ impl ManifestDraft {
         }
     }
 
-    /// Nothing but the beginning of a key tells the entities apart.
+    /// Entities are identified only by the prefix of a key.
     fn tell_by_key(&mut self, field: &str, attribute: &str, random: &mut Random) {
         let start = format!("{field} = \"");
         if !self.entities.iter().all(|entity| entity.lines.iter().any(|line| line.starts_with(&start))) {
@@ -163,7 +163,7 @@ impl ManifestDraft {
         }
     }
 
-    /// Where a key holds the attribute that may stand in a key alone, items need not store it.
+    /// If a key contains the key-only attribute, items need not store it.
     fn read_from_keys(&mut self) {
         let of_indexes = self.indexes.iter().flat_map(|(_, lines)| lines);
         let mut lines =
@@ -210,7 +210,7 @@ impl ManifestDraft {
 
     fn foldable(&self, count: usize, random: &mut Random) -> Vec<(String, ValueKind)> {
         let all: Vec<_> = self.attributes.iter().filter(|(_, kind, _)| kind.is_foldable()).collect();
-        // Short attribute names first in the alphabet are no better than others, but few of them make keys meet.
+        // The choice of names is arbitrary, but few of them make keys meet.
         let mut chosen: Vec<(String, ValueKind)> = Vec::new();
         while chosen.len() < count {
             let (name, kind, _) = random.pick(&all);
@@ -307,7 +307,7 @@ impl ManifestDraft {
                 let shared = self.fold(sort, random);
                 for at in 0..self.entities.len() {
                     if random.chance(70) {
-                        // Entities that share a partition lie beside each other, or in one range.
+                        // Entities that share a partition key have neighbouring items, or items in one range.
                         let alike = random.chance(if sort { 15 } else { 50 });
                         let text = if alike { shared.clone() } else { self.fold(sort, random) };
                         self.entities[at].lines.push(format!("indexes.{index}.{field} = {text:?}"));

@@ -146,7 +146,7 @@ impl Drawing<'_> {
         })
     }
 
-    /// The attributes that a filter may look at.
+    /// The attributes that a filter may use.
     fn held(&self, index: Option<&Index>) -> Vec<String> {
         let all = self.table.attributes.keys().cloned();
         let Some(index) = index else { return all.collect() };

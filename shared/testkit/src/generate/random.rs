@@ -21,7 +21,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A source of its own, so that what one part draws does not move what another one gets.
+    /// An independent source, so that the draws of one part do not affect another.
     #[must_use]
     pub fn fork(&mut self) -> Random {
         Random::new(self.draw())
@@ -37,22 +37,22 @@ impl Random {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with this probability, in percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of these. Panics if there is none.
+    /// One of these. Panics if there are none.
     pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 
-    /// One of these, if there is one.
+    /// One of these; `None` if there are none.
     pub fn any<'a, T>(&mut self, choices: &'a [T]) -> Option<&'a T> {
         choices.get(self.below(choices.len()))
     }
 
-    /// So many of these, in their order.
+    /// This many of them, in their order.
     pub fn some<T: Clone>(&mut self, choices: &[T], count: usize) -> Vec<T> {
         let mut left = count.min(choices.len());
         let mut kept = Vec::with_capacity(left);

@@ -1,4 +1,4 @@
-//! Random requests of a table: most aim at one of its keys, so that there is something to plan.
+//! Random requests for a table: most use one of its keys, so that there is something to plan.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::items::CaseItem;
 use super::random::Random;
 use super::words::Words;
 
-/// A request, with what it asks in the generator's own words.
+/// A request, with its conditions in the generator's own form.
 #[derive(Debug, Clone)]
 pub struct Asking {
     /// As sent.
@@ -82,7 +82,7 @@ struct Aim {
 }
 
 impl RequestDraft<'_> {
-    /// The key of the table or of an index, as the items of one entity have it.
+    /// The key of the table or of an index, for the items of one entity.
     fn keys(&self, random: &mut Random) -> Aim {
         self.keys_at(random.below(self.table.indexes.len() + 1), None, random)
     }
@@ -135,7 +135,7 @@ impl RequestDraft<'_> {
         parts
     }
 
-    /// One branch of an `or`, mostly with an entity of its own: then it is asked by that entity's key.
+    /// One branch of an `or`, usually with its own entity, whose key it then uses.
     fn branch(&self, keys: &Aim, model: Option<&Item>, parts: Vec<Asked>, random: &mut Random) -> Asked {
         let own = model.and_then(|item| self.table.entity_of(item).ok().flatten());
         let Some(own) = own.filter(|_| random.chance(70)) else { return joined(parts) };
@@ -153,7 +153,7 @@ impl RequestDraft<'_> {
         Asked::All(parts)
     }
 
-    /// Any condition on any attribute, nested at most so deep.
+    /// Any condition on any attribute, nested up to `depth` levels.
     fn any_condition(&self, depth: usize, random: &mut Random) -> Asked {
         let model = random.any(self.items).copied();
         if random.chance(6) && !self.table.entities.is_empty() {

@@ -6,7 +6,7 @@ use super::random::Random;
 const PREFIXES: &[&str] = &["", "", "", "dog:", "dog", "dog#", "do", "dog:a:", "cat:", "a", "a-", "%", "É:"];
 const SEPARATORS: &[&str] = &["-", "#", ":", "/", "|", "::", "_", "."];
 
-/// What an attribute is, as far as keys care.
+/// The kind of an attribute, as far as keys depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueKind {
     Text,
@@ -18,7 +18,7 @@ pub(super) enum ValueKind {
     Date,
     Boolean,
     Binary,
-    /// A text that may stand in a key alone.
+    /// A text that may be stored only in a key.
     KeyPart,
     /// Never part of a key.
     Document,

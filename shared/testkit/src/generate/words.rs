@@ -7,7 +7,7 @@ use keyfold_core::value::AttributeValue;
 
 use super::random::Random;
 
-/// Texts with separators, escapes, prefixes of each other, other scripts, both ends of the order, and nothing.
+/// Texts with separators, escapes, prefixes of each other, other scripts, both ends of the order, and the empty text.
 const TEXTS: &[&str] = &[
     "a",
     "b",
@@ -119,15 +119,15 @@ const DATES: &[&str] = &[
 ];
 const BINARIES: &[&[u8]] = &[&[0], &[1], &[0, 0], &[255], &[255, 255], &[97], &[97, 45], &[]];
 
-/// The values that the items and requests of one case are made of.
+/// The values in the items and requests of one case.
 #[derive(Debug, Clone)]
 pub struct Words {
     by_attribute: BTreeMap<String, Vec<AttributeValue>>,
 }
 
 impl Words {
-    /// A few values for each declared attribute of a table. Attributes of one kind share most of theirs, or keys would
-    /// never collide.
+    /// A few values for each declared attribute of a table. Attributes of one kind share most of them, because keys
+    /// would otherwise never collide.
     pub fn draw(table: &Table, random: &mut Random) -> Words {
         let texts = random.shuffled(TEXTS)[..random.between(2, 6)].to_vec();
         let whole_only = random.chance(80);
@@ -164,7 +164,7 @@ impl Words {
             .values()
             .map(|attribute| (attribute.name.clone(), of(attribute, random)))
             .collect();
-        // Requests also ask for what tells entities apart.
+        // Requests also test the attributes that identify entities.
         for when in table.entities.iter().flat_map(|entity| &entity.when) {
             if let (WhenTest::In(values), Some(words)) = (&when.test, by_attribute.get_mut(&when.attribute)) {
                 words.extend(

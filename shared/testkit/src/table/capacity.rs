@@ -1,11 +1,11 @@
-//! What a read or a write consumed, of the table and of each index.
+//! The consumption of a read or a write, for the table and each index.
 
 use std::collections::BTreeMap;
 
 use keyfold_core::cost::{Consistency, ReadUnits, WriteUnits, lsi_fetch_read_units, query_read_units};
 use keyfold_core::index::TableWrite;
 
-/// What a page consumed.
+/// The consumption of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadConsumed {
     /// Of the table.
@@ -14,7 +14,7 @@ pub struct ReadConsumed {
     pub indexes: BTreeMap<String, ReadUnits>,
 }
 
-/// What a write consumed.
+/// The consumption of a write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteConsumed {
     /// Of the table.
@@ -40,7 +40,7 @@ impl ReadConsumed {
         }
     }
 
-    /// A page of a local index, and the items fetched from the table for it: each rounded up on its own.
+    /// A page of a local index, and the items fetched from the table for it: each rounded up separately.
     pub(super) fn fetched(index: &str, entries: &[u64], items: &[u64], consistent: bool) -> ReadConsumed {
         let of_entries = query_read_units(entries.iter().copied(), consistency(consistent));
         let all =

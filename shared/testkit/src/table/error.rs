@@ -1,4 +1,4 @@
-//! What DynamoDB refuses.
+//! The errors of DynamoDB.
 
 use keyfold_core::index::ItemError;
 use keyfold_core::value::Item;

@@ -1,4 +1,4 @@
-//! Where an item stands: its key values, in the order in which DynamoDB holds them.
+//! The position of an item: its key values, in DynamoDB's order.
 
 use keyfold_core::model::{Index, KeyAttribute, ScalarType, Table};
 use keyfold_core::value::{AttributeValue, Item, Number};
@@ -29,7 +29,7 @@ pub(super) struct Position {
     pub(super) primary: Vec<KeyValue>,
 }
 
-/// Which attributes a position is made of.
+/// The attributes of a position.
 #[derive(Debug, Clone)]
 pub(super) struct KeyShape {
     pub(super) partition: Vec<KeyAttribute>,
@@ -55,7 +55,7 @@ impl KeyShape {
         }
     }
 
-    /// Where this item stands; `None` if it lacks a key attribute or has one of another type.
+    /// The position of this item; `None` if it lacks a key attribute or has one of another type.
     pub(super) fn position(&self, item: &Item) -> Option<Position> {
         let values = |keys: &[KeyAttribute]| {
             keys.iter().map(|key| KeyValue::of(key, item.get(&key.name)?)).collect::<Option<Vec<_>>>()
@@ -77,7 +77,7 @@ impl KeyShape {
         self.own().chain(&self.primary)
     }
 
-    /// An item's key as DynamoDB returns it to go on from.
+    /// An item's key in the form of DynamoDB's last evaluated key.
     pub(super) fn start_key(&self, item: &Item) -> Item {
         let of = |key: &KeyAttribute| Some((key.name.clone(), item.get(&key.name)?.clone()));
         Item::from(self.all().filter_map(of).collect::<std::collections::HashMap<_, _>>())

@@ -13,33 +13,33 @@ use super::error::TableError;
 use super::position::{KeyShape, KeyValue, Position};
 use super::store::Store;
 
-/// A page that is asked for.
+/// A request for a page.
 #[derive(Debug, Clone)]
 pub struct Read<'r> {
     /// The index; `None` for the table.
     pub index: Option<&'r str>,
     /// Query or scan.
     pub operation: &'r Operation,
-    /// What is filtered, after the limit has been counted.
+    /// The filter, applied after the limit.
     pub filter: &'r Condition,
-    /// What is shown of each item.
+    /// The returned attributes.
     pub shown: Shown,
     /// Strongly consistent?
     pub consistent: bool,
     /// Largest sort keys first?
     pub descending: bool,
-    /// The most items to read, before the filter.
+    /// Maximum items to read, before the filter.
     pub limit: Option<u32>,
     /// Where the page before ended.
     pub start: Option<&'r Item>,
 }
 
-/// What is shown of each item.
+/// The returned attributes of each item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// What the table or the index holds.
+    /// The attributes in the table or the index.
     Held,
-    /// Everything: a local index fetches what it lacks.
+    /// All attributes: a local index fetches missing ones.
     All,
     /// Only their number.
     Count,
@@ -54,9 +54,9 @@ pub struct Page {
     pub count: usize,
     /// How many were read.
     pub scanned: usize,
-    /// Where to go on; `None` at the end.
+    /// The key to continue from; `None` at the end.
     pub last_key: Option<Item>,
-    /// What it consumed.
+    /// The consumption.
     pub consumed: ReadConsumed,
 }
 
@@ -87,7 +87,7 @@ impl ModelTable {
         Ok(reached.page(read, fetches))
     }
 
-    /// The key of an item or entry, as DynamoDB returns it to go on after it.
+    /// The key of an item or entry, in the form of DynamoDB's last evaluated key.
     pub fn start_key(&self, index: Option<&str>, item: &Item) -> Result<Item, TableError> {
         Ok(self.place(index)?.0.start_key(item))
     }
@@ -107,7 +107,7 @@ impl ModelTable {
     }
 }
 
-/// What has been read of a page so far.
+/// The part of a page read so far.
 #[derive(Default)]
 struct Reached {
     passed: Vec<Item>,
@@ -151,7 +151,8 @@ fn partition_of(shape: &KeyShape, operation: &Operation) -> Option<Vec<KeyValue>
     shape.partition.iter().map(value).collect()
 }
 
-/// Where to go on: DynamoDB wants exactly the key's attributes, and goes on at that place whether or not an item is there.
+/// The start position: DynamoDB requires exactly the key's attributes, and continues there even if no item has this
+/// key.
 fn start_position(shape: &KeyShape, key: &Item) -> Result<Position, TableError> {
     let names: std::collections::BTreeSet<&str> = shape.all().map(|key| key.name.as_str()).collect();
     if key.len() != names.len() {

@@ -34,7 +34,7 @@ impl Store {
         self.by_position.iter()
     }
 
-    /// What stands in one partition, or everywhere; only what comes after `after` on the way.
+    /// The items of one partition, or of all; only those after `after` in the direction.
     pub(super) fn walk<'s>(
         &'s self,
         partition: Option<&'s [KeyValue]>,

@@ -1,4 +1,4 @@
-//! What DynamoDB documents, held against the model table.
+//! DynamoDB's documented behaviour, checked on the model table.
 
 use keyfold_core::query::plan::{KeyEqual, Operation, SortCondition, SortTest};
 use keyfold_core::query::{Comparison, Condition, Path};

@@ -1,4 +1,4 @@
-//! What DynamoDB refuses of a query, a scan or a condition before it looks at any item.
+//! DynamoDB's checks of a query, a scan or a condition before any item is read.
 
 use std::cmp::Ordering;
 

@@ -25,19 +25,19 @@ pub enum Change {
 pub struct Written {
     /// The item as it was.
     pub old: Option<Item>,
-    /// What it consumed.
+    /// The consumption.
     pub consumed: WriteConsumed,
 }
 
 impl ModelTable {
-    /// Writes an item as it is, over whatever has its key, if the condition holds for that.
+    /// Puts an item unchanged, replacing an item with its key, if the condition holds for that one.
     pub fn put(&mut self, item: Item, condition: &Condition) -> Result<Written, TableError> {
         self.table.check_item(&item)?;
         let position = self.position_of(&item)?;
         self.write(position, Some(item), condition)
     }
 
-    /// Changes some attributes of the item with this key, or makes one.
+    /// Changes some attributes of the item with this key, or creates it.
     pub fn update(
         &mut self,
         key: &Item,
@@ -87,7 +87,7 @@ impl ModelTable {
         Ok(Written { old, consumed })
     }
 
-    /// What a write consumes whose condition does not hold.
+    /// The consumption of a write whose condition fails.
     pub fn failed_units(&self, old: Option<&Item>, new: Option<&Item>) -> WriteUnits {
         WriteUnits::of_change(old.map(item_bytes), new.map(item_bytes))
     }
@@ -98,7 +98,7 @@ impl ModelTable {
         Ok(self.items.get(&position))
     }
 
-    /// The position of a key that is nothing but a key.
+    /// The position of a key without further attributes.
     fn key_position(&self, key: &Item) -> Result<Position, TableError> {
         if key.len() > self.table.key_attributes().count() {
             return Err(TableError::KeyExcess);
