@@ -42,7 +42,7 @@ pub(crate) fn manifest_text(path: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// What tables are called in one deployment, `ID=NAME,...`, as the functions of a stack have it.
+/// The table names of one deployment, `ID=NAME,...`, as in the functions of a stack.
 const TABLES: &str = "KEYFOLD_TABLES";
 
 /// The model of a manifest without errors, with the tables' names in the deployment that `KEYFOLD_TABLES` describes.

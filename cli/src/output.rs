@@ -88,7 +88,7 @@ impl Output {
         let _ = write!(anstream::stderr().lock(), "{}", printable(&text.to_string()));
     }
 
-    /// A text on standard error with colours or movements of its own, which no item's data are in.
+    /// A text on standard error with its own colours or cursor movements. It contains no item's data.
     pub(crate) fn styled_note(&self, text: impl Display) {
         let _ = write!(anstream::stderr().lock(), "{text}");
     }

@@ -1,4 +1,4 @@
-//! A refusal with a code: people read what happened and what to do, programs the API's problem document.
+//! A refusal with a code: text with a hint for people, the API's problem document for programs.
 
 use std::fmt;
 

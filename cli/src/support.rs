@@ -1,4 +1,4 @@
-//! What many commands need: the runtime, the clock, ctrl-C, standard input, exit codes.
+//! Helpers of many commands: the runtime, the clock, ctrl-C, standard input, exit codes.
 
 use std::io::Read;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Zips whose bytes depend on their content alone: no times, no order of a folder. Nothing is compressed; Lambda unpacks a zip when a
-//! function is made, not when it starts. The names of files that a deployment uploads have a digest of what is in them.
+//! Zips whose bytes depend only on their content: no times, sorted files. They are uncompressed; Lambda unpacks a zip
+//! when a function is created, not when it starts. The uploaded files' names contain a digest of their content.
 
 use keyfold_core::value::Hex;
 use keyfold_edge::MANIFEST_FILE;

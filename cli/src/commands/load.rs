@@ -1,8 +1,9 @@
-//! `keyfold load`: the items of a file, each with its folded keys. It can be stopped or killed at any point, and continues.
+//! `keyfold load`: writes the items of a file, each with its folded keys. It can be stopped or killed at any point, and
+//! continues.
 //!
-//! The file is read twice. First every line is folded, so that a file with mistakes writes nothing. Then it is written part by
-//! part, and after each part a mark notes the position. A part that was written but not noted is written again: items that
-//! exist already and are identical are no conflict.
+//! The file is read twice. First every line is folded, so that a file with mistakes writes nothing. Then it is written
+//! in parts, and a mark records the position after each part. A part written without its mark is written again:
+//! identical existing items are no conflict.
 
 mod lines;
 mod mark;

@@ -19,9 +19,9 @@ const ASKED: u64 = 1_000_000;
 pub(super) struct Summary {
     /// For programs.
     pub(super) value: Value,
-    /// For people.
+    /// The rows of the printed table.
     pub(super) rows: Vec<Vec<String>>,
-    /// Is nothing lost and the answer complete?
+    /// Is nothing lost, and the answer complete?
     pub(super) is_whole: bool,
 }
 

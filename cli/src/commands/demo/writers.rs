@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::events::{event, id, pick};
 
-/// Writers at once, each with its own part of the events.
+/// The number of writers, each with its own part of the events.
 const WRITERS: u32 = 8;
 /// The pause between two writes of a writer: nearly 200 writes a second in all. The embedded DynamoDB scans all records of a stream for each
 /// new one, so more writes would measure that.
@@ -23,7 +23,7 @@ pub(super) struct Writers {
     shared: Arc<Shared>,
 }
 
-/// What all writers see.
+/// The state shared by all writers.
 struct Shared {
     stop: AtomicBool,
     written: AtomicU64,

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use keyfold_core::value::Hex;
 use sha2::{Digest, Sha256};
 
-/// The most lines in one part: as many as are written before the next mark.
+/// Maximum lines in one part: written before the next mark.
 const PART_LINES_MAX: u64 = 500;
 /// The size at which a part is full.
 const PART_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub(super) struct Lines {
 
 /// The lines that are written before the next mark.
 pub(super) struct Part {
-    /// Lines with something in them, by their numbers.
+    /// Lines that are not empty, by their numbers.
     pub(super) lines: Vec<(u64, String)>,
     /// All lines, empty ones too.
     pub(super) count: u64,
