@@ -1,4 +1,4 @@
-//! The events that everything is measured on: the same in every run, of 300 bytes or so.
+//! The events for all measurements: the same in every run, about 300 bytes each.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ fn pick(event: usize, purpose: u64, of: usize) -> usize {
     ((mixed ^ (mixed >> 32)) % of as u64) as usize
 }
 
-/// The event with this number, with an id made of it.
+/// The event with this number, and an id made of it.
 pub(crate) fn event(at: usize) -> Item {
     event_called(format!("event-{at:08}"), at)
 }

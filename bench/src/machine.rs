@@ -28,7 +28,7 @@ pub(crate) fn table() -> Table {
     table
 }
 
-/// The most memory that this process ever had, in kB; 0 if the system does not say.
+/// The peak memory of this process, in kB; 0 if unknown.
 pub(crate) fn peak_kb() -> u64 {
     field("/proc/self/status", "VmHWM").trim_end_matches(" kB").parse().unwrap_or(0)
 }

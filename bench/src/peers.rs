@@ -30,7 +30,7 @@ pub(crate) fn node(target: &Path, package: &Path) -> anyhow::Result<PathBuf> {
     }
     let install = ["install", "--silent", "--no-audit", "--no-fund"];
     run(Command::new("npm").args(install).current_dir(&folder))?;
-    // What `npm install PACKAGE` has cached is not replaced by another build of the same version.
+    // `npm install PACKAGE` does not replace a cached build of the same version.
     let installed = folder.join("node_modules/keyfold");
     if installed.exists() {
         std::fs::remove_dir_all(&installed)?;

@@ -15,7 +15,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A report with its heading and what was measured.
+    /// A report with its heading and description.
     pub(crate) fn new(title: &str, about: &str) -> Report {
         Report { text: format!("## {title}\n\n{about}\n"), goals: Vec::new() }
     }
@@ -26,7 +26,7 @@ impl Report {
         let _ = write!(self.text, "\n{part}\n");
     }
 
-    /// Says that something could not be measured, and why.
+    /// Reports a missing measurement, with the reason.
     pub(crate) fn absent(&mut self, what: &str, why: &anyhow::Error) {
         self.add(format!("**Not measured:** {what}: {why:#}"));
     }

@@ -21,7 +21,7 @@ pub(crate) struct Section {
     pub(crate) run: fn(&Setting) -> anyhow::Result<Report>,
 }
 
-/// All of them.
+/// All sections.
 pub(crate) const SECTIONS: [Section; 7] = [
     Section { name: "keys", run: keys::run },
     Section { name: "planning", run: planning::run },

@@ -1,4 +1,4 @@
-//! How much is measured, and where things are.
+//! The scale of the measurements, and the paths.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ pub(crate) enum Scale {
 }
 
 impl Scale {
-    /// One of two values.
+    /// One value for each scale.
     pub(crate) fn of<T>(self, quick: T, full: T) -> T {
         if self == Scale::Quick { quick } else { full }
     }
 }
 
-/// How much is measured, and where things are.
+/// The scale of the measurements, and the paths.
 #[derive(Debug)]
 pub(crate) struct Setting {
     pub(crate) scale: Scale,
@@ -28,7 +28,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The folder of what is built.
+    /// Cargo's target folder.
     pub(crate) fn target(&self) -> &Path {
         self.program.parent().and_then(Path::parent).unwrap_or(Path::new(WORKSPACE))
     }

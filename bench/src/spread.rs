@@ -1,4 +1,4 @@
-//! Medians and quartiles, and how they are written. No measurement is left out: a round that was disturbed shows in the quartiles.
+//! Medians and quartiles, and their text. No measurement is dropped: disturbed rounds show in the quartiles.
 
 /// The median of some measurements, and their quartiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +16,7 @@ impl Spread {
         Spread { low: quantile(&sorted, 0.25), median: quantile(&sorted, 0.5), high: quantile(&sorted, 0.75) }
     }
 
-    /// Of the ratios within each round, so that what slows a whole round down does not count.
+    /// The spread of the ratios within each round, in which a slow round has no effect.
     pub(crate) fn of_ratios(measured: &[f64], beside: &[f64]) -> Spread {
         Spread::of(&measured.iter().zip(beside).map(|(this, that)| this / that).collect::<Vec<_>>())
     }

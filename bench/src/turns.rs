@@ -56,7 +56,7 @@ impl Rounds {
     ) -> anyhow::Result<Compared> {
         let mut compared = Compared::default();
         for round in 0..self.warm_up + self.measured {
-            // Each goes first as often as the other.
+            // Each is first equally often.
             let turns = if round % 2 == 0 { [Way::Sdk, Way::Ours] } else { [Way::Ours, Way::Sdk] };
             for way in turns {
                 let work = prepare(way, round).await?;

@@ -145,12 +145,12 @@ fn checked<'m>(model: &'m Model, request: &str) -> anyhow::Result<CheckedRequest
 mod tests {
     use super::*;
 
-    /// Times cannot be tested where other work goes on, but what makes planning slow can.
+    /// Times cannot be tested on a busy machine, but allocations, which make planning slow, can.
     #[test]
     fn three_conditions_over_twenty_indexes_take_fewer_than_sixty_allocations() {
         let model = model(20).unwrap();
         let checked = checked(&model, THREE.1).unwrap();
-        // What depends on the model alone is computed with the first plan, and kept.
+        // Facts of the model are computed with the first plan and cached.
         let _first = plan(&checked, &Readiness::complete()).unwrap();
         let complete = Readiness::complete();
         let counted = crate::allocations::during(|| plan(&checked, &complete));

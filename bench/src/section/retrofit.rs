@@ -135,7 +135,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Runs all programs in all rounds; each goes first as often as the others.
+/// Runs all programs in all rounds; each is first equally often.
 fn measure(
     stage: &Stage,
     programs: &[Program],

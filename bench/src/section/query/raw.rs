@@ -1,4 +1,5 @@
-//! The questions as one writes them by hand, each for the index that serves it; and one of them as a filter and as a scan.
+//! The questions as a programmer would write them, each for the index that answers it; and one of them as a filter and
+//! as a scan.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::data::BUSY_USER;
 
 /// How many items an answer has.
 pub(super) const LIMIT: u32 = 20;
-/// The resource that is asked about.
+/// The resource in the questions.
 pub(super) const RESOURCE: &str = "r0007";
 
 const TABLE: &str = "benchEvents";
@@ -33,7 +34,7 @@ pub(super) enum Question {
     Hydration,
 }
 
-/// The ids of the items, and what the answer took.
+/// The ids of the items, and the cost of the answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answer {
     pub(super) ids: Vec<String>,
@@ -61,7 +62,7 @@ pub(super) async fn ask(client: &Client, question: Question) -> anyhow::Result<A
     }
 }
 
-/// All shards at once, as many items from each as are wanted, and the latest of them.
+/// All shards concurrently, with the full limit for each, and the latest of their items.
 async fn fan_out(client: &Client) -> anyhow::Result<Answer> {
     let shard =
         |shard: u32| send(query(client, "byAction", "byAction_pk", &format!("viewed.{shard}"), LIMIT), false);
@@ -72,7 +73,7 @@ async fn fan_out(client: &Client) -> anyhow::Result<Answer> {
     Ok(answer(&items, SHARDS, units.iter().sum()))
 }
 
-/// The index has the keys; a batch reads the items, which come in any order.
+/// The index contains the keys; a batch reads the items, in any order.
 async fn hydration(client: &Client) -> anyhow::Result<Answer> {
     let (entries, of_index) = send(query(client, "byResource", "resourceId", RESOURCE, LIMIT), true).await?;
     let key = |entry: &SdkItem| HashMap::from([("id".to_owned(), entry["id"].clone())]);

@@ -1,5 +1,5 @@
-//! The loop without logic: the same calls with the same bytes, of which nothing is checked. Three attributes are joined, and
-//! a constant stands where the fence would be.
+//! The loop without logic: the same calls with the same bytes, without checks. Three attributes are joined, and a
+//! constant replaces the fence.
 
 use std::collections::HashMap;
 
@@ -73,7 +73,7 @@ fn insert(table: &str, mut item: SdkItem, fence: &AttributeValue) -> anyhow::Res
     request(format!("INSERT INTO \"{table}\" VALUE {{{}}}", members.join(", ")), values)
 }
 
-/// Fails if anything that the key is made of has changed.
+/// Fails if an attribute in the key has changed.
 fn set_key(table: &str, mut item: SdkItem) -> anyhow::Result<BatchStatementRequest> {
     let mut values = vec![AttributeValue::S(joined(&item)?)];
     let mut tests = Vec::new();

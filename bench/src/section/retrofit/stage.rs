@@ -33,7 +33,7 @@ impl Stage {
         self.dynamo.endpoint()
     }
 
-    /// The table that is read. In place that is the target, so the other table is dropped.
+    /// The source table. In place it is also the target, so the other table is dropped.
     pub(super) fn load_source(&self, in_place: bool, items: u64) -> anyhow::Result<()> {
         self.runtime.block_on(async {
             match in_place {
@@ -71,7 +71,7 @@ impl Stage {
         self.drop_table(table).await?;
         self.dynamo.create_tables([table], TableOptions { stream: false }).await?;
         let events = stream::iter((0..items as usize).map(data::event));
-        // Without its indexes, `load` folds nothing.
+        // Without indexes, `load` folds nothing.
         let plain = Table { indexes: Vec::new(), ..table.clone() };
         load(&self.dynamo.client(), &plain, events).await?;
         Ok(())

@@ -42,7 +42,7 @@ pub(super) struct Done {
     pub(super) seconds: f64,
     /// The CPU of the whole process.
     cpu_seconds: f64,
-    /// The most memory that the process ever had; 0 if the system does not say.
+    /// The peak memory of the process; 0 if unknown.
     peak_kb: u64,
 }
 

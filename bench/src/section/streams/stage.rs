@@ -20,14 +20,14 @@ use crate::sdk::sdk_alone;
 pub(super) const RETROFIT: &str = "auditV2";
 const TARGET: &str = "audit";
 
-/// An item as the SDK has it.
+/// The SDK's item.
 pub(super) type SdkItem = HashMap<String, AttributeValue>;
 
 /// Where everything is written.
 pub(super) struct StreamStage {
     pub(super) model: Model,
     pub(super) client: Client,
-    /// For what is done by the SDK alone.
+    /// The client for measurements of the SDK alone.
     alone: Client,
     /// The stream that the retrofit follows.
     pub(super) stream: String,
