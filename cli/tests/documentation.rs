@@ -44,7 +44,7 @@ fn prose(text: &str) -> String {
     kept
 }
 
-/// What stands in the parentheses of `[...](...)`.
+/// The targets of links, `[...](...)`.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(link, _)| link))
 }
@@ -115,7 +115,7 @@ fn every_path_that_is_named_exists() {
     assert!(checked > 20, "only {checked} paths were found");
 }
 
-/// What `keyfold` prints.
+/// The output of `keyfold`.
 fn keyfold(words: &[&str]) -> String {
     let output =
         std::process::Command::new(env!("CARGO_BIN_EXE_keyfold")).args(words).env("NO_COLOR", "1").output();
@@ -131,7 +131,7 @@ fn retrofit_words(text: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// The way of a retrofit as `keyfold help retrofit` tells it.
+/// The steps of a retrofit in `keyfold help retrofit`.
 fn way() -> Vec<String> {
     let help = keyfold(&["help", "retrofit"]);
     let way = help.split("The way").nth(1).expect("the help tells the way");
@@ -155,7 +155,7 @@ fn the_demo_goes_the_same_way() {
     let shown = keyfold(&["demo", "--items", "1000"]);
     let mut steps: Vec<&str> = retrofit_words(&shown);
     steps.dedup();
-    // It plans from its own sample, and does not end the way back.
+    // It plans from its own sample, and keeps the way back open.
     assert_eq!(steps, way()[1..3], "{shown}");
 }
 

@@ -1,4 +1,4 @@
-//! Any text is an event of an HTTP API, or none; whatever it says of itself is within it.
+//! Any text is an event of an HTTP API or not; all its parts are within the text.
 #![no_main]
 
 use keyfold_edge::http::HttpEvent;

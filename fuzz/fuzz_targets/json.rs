@@ -1,4 +1,4 @@
-//! Any text: the JSON codec takes what is JSON within its bounds, reads in it what `serde_json` reads, and reads what it writes.
+//! Any text: the JSON codec accepts JSON within its bounds, reads the same as `serde_json`, and reads its own output.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any body is a request that can be explained, or a refusal: never a failure of ours, and never nothing.
+//! Any body is explained or refused, without an internal error and with an answer.
 #![no_main]
 
 use keyfold_fuzz::{APIS, RUNTIME};

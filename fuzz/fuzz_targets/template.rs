@@ -1,4 +1,4 @@
-//! Any text is a template or has errors; what a template folds it can unfold.
+//! Any text is a template or has errors; a template can unfold every key it folds.
 #![no_main]
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! No text is a page token but one that was sealed, and that one opens as what was sealed.
+//! Only sealed texts are valid page tokens, and they open with the sealed content.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ fuzz_target!(|input: (&str, &[u8])| {
     let (text, position) = input;
     assert!(KEYS.open(text, &BINDING, NOW).is_err(), "a token that nobody sealed opens");
     let _ = TokenKeys::parse(text);
-    // What a token holds is read only after it was opened; a key that leaks must not make it worse than that.
+    // A token's content is read only after decryption; even with a leaked key it must be safe to parse.
     let Ok(position) = serde_json::from_slice::<Position>(position) else { return };
     if let Ok(token) = KEYS.seal(&position, &BINDING, NOW, 60) {
         assert!(KEYS.open(&token, &BINDING, NOW).is_ok_and(|opened| opened == position));

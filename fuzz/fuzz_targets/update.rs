@@ -1,4 +1,4 @@
-//! Any body of `/update` is a request that can be sent, or a refusal: never a failure of ours, and never nothing.
+//! Any body of `/update` is sent or refused, without an internal error and with an answer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! What fuzz targets share: the sample's model, a client that reaches nothing, and functions on it.
+//! Shared parts of the fuzz targets: the sample's model, a client without an endpoint, and functions with them.
 
 use std::sync::LazyLock;
 
@@ -54,10 +54,10 @@ sort = "ORDER"
 indexes.byOrg.partition = "CUSTOMER#{org}"
 "##;
 
-/// Sends any body to a path of [`WRITES`]. What passes all checks goes to a DynamoDB that is not there.
+/// Sends any body to a path of [`WRITES`]. Valid requests go to a DynamoDB that does not exist.
 ///
 /// # Panics
-/// If the answer is another failure of ours, or no JSON.
+/// If the answer is another internal error, or invalid JSON.
 pub fn write(path: &str, body: &[u8]) {
     for caller in [Caller::Trusted, Caller::Claims([("jwt.org", "acme"), ("iam.userArn", "joe")].map(|(name, value)| (name.to_owned(), value.to_owned())).into())] {
         let request = http::Request::post(path).body(body.to_vec()).expect("a request");
@@ -75,7 +75,7 @@ pub static WRITER: LazyLock<Writer> = LazyLock::new(|| {
     Writer::new(table, client(), settings).expect("the sample has what the writer needs")
 });
 
-/// What answers need: they have a time to be given in.
+/// The runtime, because answers have a time limit.
 pub static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_all().build().expect("a runtime"));
 
@@ -86,7 +86,7 @@ fn api(manifest: &str) -> Api {
     api.with_complete_indexes()
 }
 
-/// Nobody listens there. Only writes ask, once.
+/// No server listens there. Only writes call it, once.
 fn client() -> Client {
     plain_client("http://127.0.0.1:9", &Settings { attempts_max: 1, ..Settings::default() })
 }

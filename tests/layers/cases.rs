@@ -1,4 +1,4 @@
-//! The check itself, on small crates: it sees every form of an import, and nothing else.
+//! The check itself, on small crates: it finds every form of an import, and no false ones.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn imports(files: &[(&str, &str)]) -> Vec<String> {
     modules(files).imports().into_iter().flat_map(arrow).collect()
 }
 
-/// What `a` imports when it has this text, in a crate with `b`, its child `c`, and `d`.
+/// The imports of `a` with this text, in a crate with `b`, its child `c`, and `d`.
 fn imports_of(text: &str) -> Vec<String> {
     imports(&[
         ("lib.rs", "mod a; mod b; mod d;"),
@@ -74,7 +74,7 @@ fn every_form_of_an_import_is_seen() {
         ("mod inner { pub(crate) fn f() { super::super::b::made() } }", "b"),
         ("use crate::b::Of; mod inner { use super::Of; }", "b"),
         ("mod inner { pub(crate) use crate::b::made; } fn f() { inner::made() }", "b"),
-        // Unit tests at the top hide nothing below.
+        // Unit tests at the top do not hide later code.
         ("#[cfg(test)] mod tests { use crate::d::own; } fn f() { crate::b::made() }", "b"),
         ("#[cfg(test)] use crate::d::own; use crate::b::made;", "b"),
     ] {

@@ -1,9 +1,9 @@
-//! Imports point one way. No two files import each other, over however many others; in each crate a module imports only modules
-//! of lower layers; a package depends only on packages of lower layers. `layers.toml` has the layers.
+//! Imports point one way. No two files import each other, even indirectly; in each crate a module imports only modules
+//! of lower layers; a package depends only on packages of lower layers. `layers.toml` defines the layers.
 //!
-//! An import is a path in a `use`, in the code, in a macro or in an attribute. A path that leads to a re-export counts as an
-//! import of the file that defines the item; `mod` and the re-export itself do not count. A method call imports nothing: only
-//! the compiler knows whose method it is. Unit tests may import anything.
+//! An import is a path in a `use`, in code, in a macro or in an attribute. A path to a re-export counts as an import of
+//! the file that defines the item; `mod` and the re-export itself do not count. A method call is not an import, because
+//! only the compiler knows its type. Unit tests may import anything.
 
 mod cases;
 mod resolve;

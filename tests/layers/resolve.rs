@@ -18,7 +18,7 @@ enum Named {
 }
 
 impl Modules {
-    /// The imports of each file. A re-export alone imports nothing: a use of it imports the file that defines the item.
+    /// The imports of each file. A re-export alone is not an import: its use imports the file that defines the item.
     pub(crate) fn imports(&self) -> Imports {
         let mut all = Imports::new();
         for (name, module) in &self.all {
@@ -47,7 +47,7 @@ impl Modules {
         all
     }
 
-    /// Resolves a path that stands in the module `from`; `None` if it leads out of the crate.
+    /// Resolves a path in the module `from`; `None` if it leads out of the crate.
     fn named(&self, from: &Names, path: &[String], steps: u32) -> Option<Named> {
         let steps = steps.checked_sub(1)?;
         let (first, rest) = path.split_first()?;

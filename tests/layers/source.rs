@@ -1,4 +1,4 @@
-//! The modules of a crate, parsed from its files: what each defines, what it imports, and the paths in its code.
+//! The modules of a crate, parsed from its files: their definitions, their imports, and the paths in their code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct Module {
     pub(crate) paths: BTreeSet<Names>,
 }
 
-/// One name that a `use` brings in.
+/// One name imported by a `use`.
 pub(crate) struct Import {
     pub(crate) path: Names,
     /// The name in this module; none of `use path::*`.
@@ -51,7 +51,7 @@ impl Modules {
         modules
     }
 
-    /// Reads the file of `module`, whose children lie in `folder`.
+    /// Reads the file of `module`, whose children are in `folder`.
     fn read_file(&mut self, path: &Path, folder: &Path, module: &Names, sources: &Sources) {
         let text = sources.get(path).unwrap_or_else(|| panic!("no file {}", path.display()));
         let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -114,10 +114,10 @@ impl Reader<'_> {
         }
     }
 
-    /// The paths in tokens that no parser knows: those of a macro or an attribute.
+    /// The paths in unparsed tokens: those of a macro or an attribute.
     fn note_tokens(&mut self, tokens: TokenStream) {
         let mut path = Names::new();
-        // Whether the next word goes on with `path`; whether it is a field, a method, or part of a path into another crate.
+        // Does the next word continue `path`; is it a field, a method, or part of a path into another crate?
         let (mut goes_on, mut is_foreign) = (false, false);
         let mut colons = 0;
         for token in tokens {
@@ -159,7 +159,7 @@ impl Reader<'_> {
         self.note_path(path);
     }
 
-    /// A path in quotes, as an attribute has it.
+    /// A path in quotes, as in an attribute.
     fn note_text(&mut self, text: &str) {
         if text.contains("::")
             && let Ok(path) = syn::parse_str::<syn::Path>(text)
@@ -306,7 +306,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         visit::visit_path(self, path);
     }
 
-    /// `let plan = plan(..)`: what is called is the function, whatever variables there are.
+    /// `let plan = plan(..)`: the call is to the function, even if a variable has its name.
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
         if let Expr::Path(function) = &*call.func
             && let Some(name) = function.path.get_ident()

@@ -1,4 +1,4 @@
-//! The table of layers, and what breaks it.
+//! The table of layers, and its violations.
 
 use std::collections::{BTreeMap, BTreeSet};
 

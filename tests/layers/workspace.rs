@@ -1,4 +1,4 @@
-//! The workspace: its packages, what they depend on, and the crates that each is built as.
+//! The workspace: its packages, their dependencies, and their crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::source::{Modules, Sources};
 
-/// The tables of a `Cargo.toml` whose packages are linked into what is shipped.
+/// The tables of a `Cargo.toml` whose packages are linked into released programs.
 const DEPENDENCIES: [&str; 2] = ["dependencies", "build-dependencies"];
 
 /// Every package of the repository and every source text.

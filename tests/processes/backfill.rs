@@ -1,4 +1,4 @@
-//! The backfill, by the real command in a process of its own, again and again; it can be killed like the functions.
+//! The backfill by the real command in a separate process, again and again; it can be killed like the functions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -61,7 +61,7 @@ async fn passes(deployment: Arc<Deployment>, retrofit: &'static str, shared: Arc
         ];
         words.extend(if shared.stop.load(Ordering::Relaxed) { [].as_slice() } else { &["--rate", RATE] });
         words.extend(again.then_some("--again"));
-        // One that was killed goes on where it was.
+        // After a kill, the next pass continues at the checkpoint.
         again = shared.process.run(deployment.command(&words)).await;
         shared.passes.fetch_add(u64::from(again), Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What carries the old items over while others write: the command, or the functions as the state machine invokes them.
+//! The programs that copy the old items during writes: the command, or the functions as the state machine invokes them.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ pub(crate) enum Means {
     Functions,
 }
 
-/// Passes that go on until they are ended.
+/// Passes that repeat until they are ended.
 pub(crate) enum Carrying {
     Command(Backfill),
     Functions { backfill: Slices, verifiers: Verifiers },
 }
 
 impl Carrying {
-    /// `both` says that there are two tables to compare.
+    /// `both`: there are two tables to compare.
     pub(crate) fn start(
         means: Means,
         deployment: &Arc<Deployment>,

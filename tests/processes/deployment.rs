@@ -62,7 +62,7 @@ impl Deployment {
         self.model.table(id).unwrap()
     }
 
-    /// The table as a program sees it that knows no folded keys.
+    /// The table as a program without folded keys declares it.
     pub(crate) fn unaware(&self, id: &str) -> Table {
         Table { indexes: Vec::new(), ..self.table(id).clone() }
     }
@@ -88,7 +88,7 @@ impl Deployment {
         command
     }
 
-    /// What a step says, which has to succeed.
+    /// The output of a step, which must succeed.
     pub(crate) async fn done(&self, words: &[&str]) -> Value {
         let output: Output = self.command(words).output().await.unwrap();
         let (said, error) =
@@ -97,7 +97,7 @@ impl Deployment {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Starts a retrofit, carries over the existing items, and goes through the stages of a switch before the writers are stopped.
+    /// Starts a retrofit, copies the existing items, and runs the stages of a switch before the writers stop.
     pub(crate) async fn prepared(&self, retrofit: &str, more: &[&str]) {
         self.done(&["run", retrofit, "--until", "backfill"]).await;
         let output = self.command(&[&["switch", retrofit], more].concat()).output().await.unwrap();

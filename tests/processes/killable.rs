@@ -1,4 +1,4 @@
-//! A command in a process of its own, which can be killed.
+//! A command in a separate process, which can be killed.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,12 +23,13 @@ impl Killable {
         running
     }
 
-    /// Runs a command, which must succeed unless it is killed; did it come to its end?
+    /// Runs a command, which must succeed unless it is killed. Returns whether it completed.
     pub(crate) async fn run(&self, command: Command) -> bool {
         self.run_to(command, &[]).await
     }
 
-    /// Runs a command, which must succeed or be refused with one of these words, unless it is killed; did it come to its end?
+    /// Runs a command, which must succeed or be refused with one of these words, unless it is killed. Returns whether
+    /// it completed.
     pub(crate) async fn run_to(&self, mut command: Command, refusals: &[&str]) -> bool {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         self.running.store(true, Ordering::Relaxed);

@@ -1,12 +1,12 @@
-//! The retrofit's real programs, killed at random while writers go on: whatever dies, nothing is lost.
+//! The retrofit's real programs, killed at random during writes: no write may be lost.
 //!
-//! The replicator is its real binary, fed by the stream poller. Old items are carried over by the backfiller's, while the verifier's
-//! compares, in slices that follow one another as in the state machine; in one test by the command. Every step is the command's.
-//! `KEYFOLD_KILLS` says how often something is killed (a few times if unset), `KEYFOLD_SEED` repeats a run's choices as far as
-//! the machine allows. At the end a comparison of its own, in plain code, must agree with the command's.
+//! The replicator is its real binary, fed by the stream poller. The backfiller's binary copies old items, while the
+//! verifier's compares, in consecutive slices as in the state machine; one test uses the command instead. Every step is
+//! the command's. `KEYFOLD_KILLS`: the number of kills (a few if unset); `KEYFOLD_SEED` repeats a run's choices as far
+//! as the machine allows. At the end an independent comparison must agree with the command's.
 //!
-//! A retrofit is a [`scenario`]; [`carrying`] is by which programs, [`slices`] a function, [`backfill`] the command, [`tidy`] the
-//! command that rids the target of tombstones; [`switching`] moves writers there and back.
+//! A retrofit is a [`scenario`]; [`carrying`] chooses the programs, [`slices`] runs a function, [`backfill`] the
+//! command, [`tidy`] the command that deletes the target's tombstones; [`switching`] moves writers there and back.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "how to repeat a run, and what it did, is shown with --nocapture")]

@@ -1,4 +1,4 @@
-//! What the target should hold, said once more in plain code that knows nothing of Keyfold's.
+//! The expected target, computed again in plain code without Keyfold.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) fn plain(item: &Item) -> Plain {
     item.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }
 
-/// `place` becomes `site`, `note` goes, `origin` is added, and both keys of the index.
+/// `place` becomes `site`, `note` is dropped, `origin` and both keys of the index are added.
 pub(crate) fn moved(source: &Plain) -> Plain {
     let mut item = source.clone();
     if let Some(place) = item.remove("place") {
@@ -28,7 +28,7 @@ pub(crate) fn moved(source: &Plain) -> Plain {
     item
 }
 
-/// The same, and `note` stays: there is a way back.
+/// The same, but with `note`, so that a return is possible.
 pub(crate) fn switched(source: &Plain) -> Plain {
     let mut item = moved(source);
     item.extend(source.get("note").map(|note| ("note".to_owned(), note.clone())));
@@ -60,7 +60,7 @@ fn join(item: &mut Plain, name: &str, [first, second]: [&str; 2], separator: &st
     }
 }
 
-/// Every difference between what the target should hold and what it holds, by ids.
+/// The differences between the expected and the found target, by id.
 pub(crate) fn differences(wanted: &[Plain], found: &[Plain]) -> Vec<String> {
     let by_id = |items: &[Plain]| -> BTreeMap<String, Plain> {
         items.iter().map(|item| (item.get("id").cloned().unwrap_or_default(), item.clone())).collect()

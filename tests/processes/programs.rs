@@ -1,4 +1,4 @@
-//! Where the programs are: beside this test's own, where cargo puts those of the whole workspace.
+//! The paths of the programs: next to this test's own, where cargo puts those of the whole workspace.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! One retrofit from its start to its end, with everything killed now and then on the way.
+//! One retrofit from start to end, with random kills.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use crate::programs::program;
 use crate::tidy::Tidying;
 use crate::writers::Writers;
 
-/// How often something is killed, if nobody says.
+/// The default number of kills.
 const KILLS_DEFAULT: usize = 8;
-/// The writers write at least so often.
+/// Minimum number of writes.
 const WRITES_MIN: u64 = 1500;
 /// The shortest and the longest time between two kills, in milliseconds.
 const KILL_PAUSE_MS: std::ops::Range<u64> = 5..60;
-/// Processes of the replicator at once.
+/// Processes of the replicator.
 const REPLICATORS: usize = 3;
 /// So often the command that tidies is killed, and functions after it.
 const TIDY_KILLS_MAX: usize = 3;
 /// How long the stream may take to be drained.
 const DRAIN_WAIT: Duration = Duration::from_secs(180);
-/// A lease that nobody renews ends within this.
+/// Maximum time until an abandoned lease expires.
 const LEASE_WAIT: Duration = Duration::from_secs(60);
 /// A batch is tried again as often as it may be killed.
 const RETRIES_MAX: u32 = 1000;
@@ -36,13 +36,13 @@ pub(crate) struct Scenario {
     pub(crate) retrofit: &'static str,
     pub(crate) source: &'static str,
     pub(crate) target: &'static str,
-    /// What becomes of an item.
+    /// The expected target item of a source item.
     pub(crate) own: fn(&Plain) -> Plain,
     /// May items lack attributes?
     pub(crate) partial: bool,
-    /// What carries the old items over.
+    /// The programs that copy the old items.
     pub(crate) means: Means,
-    /// Is the target rid of tombstones while writers go on? Then the functions carry over once more afterwards.
+    /// Are the target's tombstones deleted during writes? Then the functions copy once more afterwards.
     pub(crate) tidies: bool,
 }
 
@@ -104,7 +104,7 @@ impl Scenario {
         self.ends(&deployment, poller).await;
     }
 
-    /// Tidies the target while writers go on and the replicator is killed, the command too; then the functions carry over once
+    /// Tidies the target during writes, with kills of the replicator and the command; then the functions copy once
     /// more.
     async fn tidied(
         &self,
@@ -137,7 +137,7 @@ impl Scenario {
         carrying
     }
 
-    /// The replicator, fed with what is written from now on. What is there already is the backfill's.
+    /// The replicator, fed with writes from now on. Existing items are left to the backfill.
     async fn follow(&self, deployment: &Deployment) -> (Arc<LocalFunction>, StreamPoller) {
         let options = FunctionOptions::of(program("replicator"))
             .env("KEYFOLD_MANIFEST", deployment.manifest().to_str().unwrap())
@@ -162,7 +162,7 @@ impl Scenario {
         (function, poller)
     }
 
-    /// The command's verification and our own say the same.
+    /// Checks that the command's verification and our own agree.
     async fn agrees(&self, deployment: &Deployment) {
         let found: Vec<Plain> = deployment.items(self.target).await;
         let found: Vec<Plain> = found
@@ -186,7 +186,7 @@ impl Scenario {
         }
     }
 
-    /// After the cut-over nothing is left of the retrofit on the target's items.
+    /// After the cut-over no trace of the retrofit is left on the target's items.
     async fn ends(&self, deployment: &Deployment, poller: StreamPoller) {
         poller.stop().await.unwrap();
         let stay = ["switch", self.retrofit, "--writers", "stay"];
@@ -201,7 +201,7 @@ impl Scenario {
     }
 }
 
-/// What stands between this retrofit and its cut-over, once the leases of those that were killed have ended.
+/// The gates of the cut-over, once the leases of killed processes have expired.
 async fn gates(deployment: &Deployment, retrofit: &str) -> Value {
     let begun = Instant::now();
     loop {
@@ -215,7 +215,7 @@ async fn gates(deployment: &Deployment, retrofit: &str) -> Value {
     }
 }
 
-/// Kills so often: a replicator that is at a batch, the backfill, or a verifier.
+/// Kills `kills` times, at random: a replicator during a batch, the backfill, or a verifier.
 async fn kill(function: &LocalFunction, carrying: &Carrying, kills: usize, seed: u64) -> Kills {
     let mut random = fastrand::Rng::with_seed(!seed);
     let mut killed = Kills::default();

@@ -14,13 +14,13 @@ use tokio::task::JoinHandle;
 use crate::deployment::Deployment;
 use crate::programs::program;
 
-/// Segments, and processes at once.
+/// Segments, and processes.
 const SEGMENTS: usize = 3;
 /// Pages of an invocation, so that there are many.
 const PAGES_MAX: u32 = 1;
 /// Capacity units in a second for each segment, so that a pass lasts while others write.
 const RATE: u32 = 1200;
-/// Invocations that may end badly, one after the other: more means that something does not pass.
+/// Maximum failed invocations: more show a permanent error.
 const FAILURES_MAX: usize = 200;
 /// The pause after one.
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);

@@ -1,6 +1,6 @@
-//! Writers move to the new table, back, and again, each time at full speed up to the stop; the replicator of both directions and
-//! the operator's command are killed on the way. Each writer knows what it wrote last: both tables must say that in the end.
-//! Here they stop by themselves; in [`by_policy`] the tables' policies stop them.
+//! Writers move to the new table, back, and again, each time at full speed up to the stop, with kills of the replicator
+//! of both directions and of the operator's command. Each writer knows its last writes: both tables must contain them
+//! in the end. Here they stop by themselves; in [`by_policy`] the tables' policies stop them.
 
 mod by_policy;
 mod gates;
@@ -25,23 +25,24 @@ use crate::programs::program;
 const RETROFIT: &str = "switched";
 const TABLES: [&str; 2] = ["old", "switched"];
 const CONTROL: &str = "keyfold-control";
-/// Processes of the replicator at once.
+/// Processes of the replicator.
 const REPLICATORS: usize = 3;
-/// Programs that write, each to ids of its own.
+/// The number of writing programs, each with its own ids.
 const WRITERS: usize = 3;
 /// Ids of each.
 const IDS: usize = 60;
 /// Writes of each, while its table is open.
 const WRITES: usize = 120;
-/// So often a function is killed in each round, and the command until it is left alone, unless `KEYFOLD_SWITCH_KILLS` says it.
+/// Default number of kills of a function in each round, and of the command before it may finish; set by
+/// `KEYFOLD_SWITCH_KILLS`.
 const KILLS_DEFAULT: usize = 4;
 /// How long anything may take.
 const WAIT_MAX: Duration = Duration::from_secs(30);
-/// How long it may take until a comparison finds no difference, beside writers that never rest.
+/// Maximum time until a comparison finds no difference while writers never pause.
 const VERIFIED_MAX: Duration = Duration::from_secs(120);
 const RETRIES_MAX: u32 = 1000;
 
-/// What the writers wrote last, as the old table has it.
+/// The last writes, in the form of the old table.
 type Truth = BTreeMap<String, Plain>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -69,7 +70,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
                 killed += usize::from(function.kill(random.usize(..REPLICATORS)) == Some(true));
             }
         }
-        // They have stopped. What they wrote is under way still.
+        // The writers have stopped. Their last writes are still in flight.
         truth.extend(writers.finish().await);
         if open == 0 {
             verified(&deployment, RETROFIT, "0").await;
@@ -77,7 +78,7 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
         let words = ["switch", RETROFIT, "--writers", "attested", "--back"];
         let words = &words[..words.len() - (1 - open)];
         commands += moved(&deployment, words, &[], &mut random).await;
-        // The open table holds what its last writers wrote.
+        // The open table contains the last writes of its writers.
         agrees(&deployment, 1 - open, &truth).await;
     }
     late(&deployment, rounds % 2, &truth).await;
@@ -95,8 +96,8 @@ async fn writers_move_and_come_back_and_nothing_is_lost() {
     }
 }
 
-/// A writer that should have stopped goes on: what it wrote is noted with both images, and the closed table follows the open one
-/// again.
+/// A writer that should have stopped continues: its write is recorded with both images, and the closed table follows
+/// the open one again.
 async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     let closed = 1 - open;
     let mut said = truth.values().find(|item| !item.is_empty()).unwrap().clone();
@@ -165,7 +166,7 @@ fn kills() -> usize {
     std::env::var("KEYFOLD_SWITCH_KILLS").map_or(KILLS_DEFAULT, |text| text.parse().unwrap())
 }
 
-/// Runs the command until it is through; it is killed on the way. How often.
+/// Runs the command until it completes, with kills. Returns their number.
 async fn moved(
     deployment: &Deployment,
     words: &[&str],
@@ -199,7 +200,7 @@ async fn agrees(deployment: &Deployment, table: usize, truth: &Truth) {
     );
 }
 
-/// What a table must say of the items that the writers wrote.
+/// The expected items of a table.
 fn wanted(table: usize, truth: &Truth) -> Vec<Plain> {
     let there = truth.values().filter(|item| !item.is_empty());
     there.map(|item| if table == 0 { item.clone() } else { switched(item) }).collect()
@@ -253,7 +254,7 @@ impl Writers {
     }
 }
 
-/// Puts or deletes an item, and says what it is now. Some items lack an attribute, if that may be.
+/// Puts or deletes an item, and returns its new state. Some items lack an attribute, if allowed.
 async fn write(
     client: &Client,
     deployment: &Deployment,
@@ -282,7 +283,7 @@ fn item(said: &Plain) -> Item {
     texts.collect::<std::collections::HashMap<_, _>>().into()
 }
 
-/// What a step says that has to be refused.
+/// The message of a step that must be refused.
 async fn refused(deployment: &Deployment, words: &[&str]) -> String {
     let output = deployment.command(words).output().await.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

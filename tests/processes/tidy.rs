@@ -1,4 +1,5 @@
-//! The stages of a switch before the writers are stopped, by the real program; it can be killed, and is begun again until it is through.
+//! The stages of a switch before the writers stop, by the real program; it can be killed, and is repeated until it
+//! completes.
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ async fn until_through(deployment: Arc<Deployment>, retrofit: &'static str, proc
     loop {
         let mut command = deployment.command(&words);
         command.env("KEYFOLD_WORKER", "one");
-        // The comparison runs beside writers at full speed, and may find what is in flight.
+        // The comparison runs during writes at full speed, and may find writes in flight.
         if process.run_to(command, &["writers-not-stopped", "cannot switch: "]).await {
             return;
         }

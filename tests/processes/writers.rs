@@ -1,4 +1,4 @@
-//! Programs that write to the source as fast as they can, and know nothing of the retrofit.
+//! Programs that write to the source as fast as they can, without any knowledge of the retrofit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 
 use crate::deployment::event;
 
-/// How many write at once: to the same items, so that they meet.
+/// The number of concurrent writers, which use the same items.
 const WRITERS: u64 = 4;
-/// So many ids there are; the first of them were there before.
+/// The number of ids; the first of them exist before.
 const IDS: usize = 1000;
 
 pub(crate) struct Writers {
@@ -72,7 +72,7 @@ async fn write(client: &Client, table: &Table, partial: bool, random: &mut fastr
     }
 }
 
-/// Changes attributes that keys are made of. There may be no such item.
+/// Changes attributes in keys. The item may not exist.
 async fn change(client: &Client, table: &Table, key: &Item, number: usize, whole: bool) {
     let text = |text: String| AttributeValue::S(text);
     let change = Update::new()

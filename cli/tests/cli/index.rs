@@ -1,4 +1,4 @@
-//! `keyfold index add`. In the embedded DynamoDB an index is active at once; a proxy lets it take its time.
+//! `keyfold index add`. In the embedded DynamoDB an index is active at once; a proxy delays it.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};

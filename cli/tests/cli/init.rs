@@ -1,4 +1,4 @@
-//! `keyfold init`: the walk-through of docs/init.md, and what it refuses.
+//! `keyfold init`: the walk-through of docs/init.md, and its refusals.
 
 use std::path::Path;
 
@@ -147,7 +147,7 @@ fn a_new_index_has_no_folded_key_where_a_native_one_would_do() {
     let native = done(at, &["--json", "init", "--new-index", "owner, kind / id"]);
     assert!(native["added"].as_str().unwrap().contains("partition = [\"owner\", \"kind\"]"), "{native}");
     assert!(native["retrofit"].is_null());
-    // Numbers in one key with texts are folded: a native key would order them in another way.
+    // Numbers in one key with texts are folded: a native key would have another order.
     let folded = done(at, &["--json", "init", "--new-index", "owner, size / id"]);
     assert!(folded["retrofit"].is_string(), "{folded}");
     done(at, &["check", "--strict"]);

@@ -1,4 +1,5 @@
-//! Items that do not fit, from the first look to the end: accepted, made to fit, and a manifest that is changed while the retrofit runs.
+//! Items that do not fit, through a whole retrofit: accepted, converted, and with a manifest that changes during the
+//! retrofit.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -131,7 +132,7 @@ async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
     assert_eq!((&entry["because"], &entry["by"]), (&json!("old clients"), &json!("ann")));
     assert_eq!(live.done(&COMPARE)["comparison"]["counts"]["accepted"], MISFITS);
 
-    // The same misfit again changes nothing; another one is news.
+    // The same misfit changes nothing; a different one is reported.
     live.write(item(0, "midnight")).await;
     live.done(&AGAIN);
     assert_eq!(live.quarantine(), (json!(0), json!(3)));
@@ -161,7 +162,7 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
     live.refused(&REPAIR, &["mapping-changed", "keyfold retrofit revise"]);
     let revised = live.done(&["revise", "fill"]);
     assert!(revised["said"].as_str().unwrap().contains("nothing else"), "{revised}");
-    // What was backfilled counts; what the mended manifest changes is carried over, and nothing else.
+    // Finished segments still count; only the changes of the corrected manifest are applied.
     assert_eq!(live.done(&["status", "fill"])["segmentsDone"], 4);
     let repaired = live.done(&REPAIR);
     assert_eq!(
@@ -175,7 +176,7 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
     assert_eq!(live.count(&["user=ann", "at=pm"]), ITEMS - MISFITS);
     live.done(&["revise", "fill"]);
 
-    // Once it is cut over: the index with other keys is not asked until it is cut over again, the other one is.
+    // After the cut-over: the index with changed keys is not used until it is cut over again; the other one is.
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
     live.done(&["revise", "fill"]);
     assert_eq!(live.count(&["user=ann", "at=pm"]), ITEMS - MISFITS, "answered by the other index");
@@ -231,7 +232,7 @@ async fn a_retrofit_that_was_given_up_begins_again_under_its_name() {
     live.done(&START);
     live.done(&BACKFILL);
     live.done(&["abandon", "fill"]);
-    // With the same manifest and stream, what was backfilled before is backfilled anew.
+    // Even with the same manifest and stream, earlier segments are backfilled again.
     live.done(&START);
     assert!(live.gates().contains(&json!("backfill-incomplete")));
     live.done(&["abandon", "fill"]);
@@ -239,7 +240,7 @@ async fn a_retrofit_that_was_given_up_begins_again_under_its_name() {
     live.refused(&START, &["live-attributes"]);
     live.mend("time:{at}-{user}", "[retrofits.fill.misfits]\nat = \"absent\"");
     let started = live.done(&START);
-    // The stream is the same, so its numbers mean what they meant; the comparison finds what the former mapping wrote.
+    // The stream is the same, so its numbers keep their meaning; the comparison finds the writes of the former mapping.
     assert_eq!((&started["phase"], &started["epoch"]), (&json!("running"), &json!(1)));
     live.done(&BACKFILL);
     live.done(&REPAIR);

@@ -1,4 +1,5 @@
-//! `keyfold retrofit plan --full` shows what `run` then does, on messy items, for each protocol. And it writes nothing.
+//! `keyfold retrofit plan --full` shows the changes that `run` then makes, on messy items, for each protocol. It writes
+//! nothing.
 
 use keyfold_core::value::Item;
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};

@@ -39,14 +39,14 @@ pub(crate) fn start(site: &Site, retrofit: &str) -> Value {
     done(site, &["run", retrofit, "--until", "start"])
 }
 
-/// Carries over the existing items; what was done.
+/// Copies the existing items, and returns the report.
 #[track_caller]
 pub(crate) fn backfill(site: &Site, retrofit: &str, more: &[&str]) -> Value {
     done(site, &[&["run", retrofit, "--until", "backfill", "--rate", FAST][..], more].concat())["backfill"]
         .take()
 }
 
-/// Compares both sides; what was found.
+/// Compares both sides, and returns the report.
 #[track_caller]
 pub(crate) fn compare(site: &Site, retrofit: &str, more: &[&str]) -> Value {
     done(site, &[&["run", retrofit, "--rate", FAST][..], more].concat())["comparison"].take()
@@ -74,7 +74,7 @@ pub(crate) async fn old_and_new() -> Site {
     site
 }
 
-/// The new table alone, with items of a program that knows no folded keys.
+/// Only the new table, with items of a program without folded keys.
 async fn in_place() -> Site {
     let site = Site::sample();
     site.create(site.table("audit"), false).await;
@@ -82,7 +82,7 @@ async fn in_place() -> Site {
     site
 }
 
-/// Enters something into the quarantine of `auditV2`, as a function does.
+/// Adds an entry to the quarantine of `auditV2`, as a function does.
 pub(crate) async fn quarantine(site: &Site, entry: Quarantined) {
     let mapping = Mapping::of(&site.model, "auditV2").unwrap();
     let Action::Put(row) = entry.enter(&mapping).action else { panic!("an entry is put") };
@@ -123,7 +123,7 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
         refuses(&site, &["run", "auditV2", more], &["already-cut-over", "take back what was written"]);
     }
     assert_eq!(done(&site, &["switch", "auditV2", "--back"])["phase"], "tidy");
-    // It compares by itself.
+    // The command compares first.
     assert_eq!(done(&site, &["switch", "auditV2", "--writers", "stay"])["phase"], "cut-over");
     // After an interruption, the same command waits for the rest of the time.
     for _ in 0..2 {
@@ -180,7 +180,8 @@ async fn an_index_that_is_still_being_filled_is_not_asked() {
         assert_eq!(answer["count"], expected, "{answer}");
         answer["plan"].to_string()
     };
-    // DynamoDB fills the native index by itself: it answers, at a higher price. Without it, the question is refused.
+    // DynamoDB fills the native index itself, so it can be used, at a higher price. Without it, the question is
+    // refused.
     assert!(uses(&WHO_VIEWED).contains("byUserAction"), "no control table");
     let refused = |conditions: &[&str]| unanswered(&site, conditions);
     let only_folded = ["--where", "action=viewed"];
@@ -227,7 +228,7 @@ async fn a_deleted_item_is_gone_after_the_cut_over_and_nothing_of_the_retrofit_s
 async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_continues() {
     let site = old_and_new().await;
     start(&site, "auditV2");
-    // At this rate it takes half a minute: about 5 units for an item.
+    // At this rate it takes half a minute: about 5 units for each item.
     let slow = ["run", "auditV2", "--until", "backfill", "--segments", "2", "--rate", "200"];
     let (mut child, mut lines) = spawned(&site, &slow);
     // Once it has shown the progress.
@@ -288,7 +289,7 @@ async fn a_backfill_that_was_killed_is_taken_over_with_its_segments_when_its_lea
 async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
     let site = old_and_new().await;
     start(&site, "auditV2");
-    // Another worker has every segment: nothing is carried over before this is interrupted.
+    // Another worker holds every segment: nothing is copied before the interruption.
     leases_of_the_dead(&site, 7).await;
     let (mut child, mut lines) =
         spawned(&site, &["run", "auditV2", "--until", "backfill", "--segments", "7"]);
@@ -370,7 +371,7 @@ async fn a_retrofit_or_a_table_that_does_not_exist_is_named() {
 #[tokio::test]
 async fn in_aws_the_control_table_is_the_stacks_and_start_makes_none() {
     let site = old_and_new().await;
-    // As in AWS: no endpoint is given. The profile leads to the embedded DynamoDB all the same.
+    // As in AWS, without an endpoint option: the profile selects the embedded DynamoDB.
     let config = site.folder.path().join("config");
     let endpoint = site.dynamo().endpoint();
     std::fs::write(&config, format!("[default]\nregion = us-east-1\nendpoint_url = {endpoint}\n")).unwrap();

@@ -1,4 +1,4 @@
-//! `keyfold retrofit run` with a state machine, and what `status` says of its runs. A server answers as Step Functions does.
+//! `keyfold retrofit run` with a state machine, and its runs in `status`. A server answers as Step Functions does.
 
 use std::process::{Command, Output};
 
@@ -41,7 +41,7 @@ async fn a_run_is_started_with_the_input_that_the_state_machine_reads_and_follow
     assert_eq!((&request["stateMachineArn"], &request["name"]), (&json!(MACHINE), &json!("one")));
     let input: Value = serde_json::from_str(request["input"].as_str().unwrap()).unwrap();
     assert_eq!(input, json!({ "retrofit": "auditV2", "segments": 64, "rate": 500.0, "repair": true }));
-    // It was started before, by this command. And with `--here` no machine is asked.
+    // This command started it. With `--here` no state machine is called.
     assert_eq!(crate::retrofit::done(&site, &["status", "auditV2"])["phase"], "running");
     let nobody = Services::answering::<String>([]);
     json_of(&retrofit(&site, &nobody, &["run", "auditV2", "--here"]));

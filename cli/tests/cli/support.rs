@@ -1,4 +1,4 @@
-//! What the tests share: the command, a manifest with a DynamoDB of its own, items.
+//! Shared helpers: the command, a manifest with its own DynamoDB, items.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use keyfold_dynamo::{BatchGet, Client, TableOptions, batch_get, load, put};
 use keyfold_local::EmbeddedDynamo;
 use serde_json::Value;
 
-/// A rate that delays nothing.
+/// A rate without delays.
 pub(crate) const FAST: &str = "1000000";
 
 /// The root of the repository, with the sample manifest.
@@ -46,7 +46,7 @@ pub(crate) fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
 }
 
-/// What a command says that refuses.
+/// The message of a refused command.
 #[track_caller]
 pub(crate) fn refusal_of(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", stdout(output));
@@ -77,7 +77,7 @@ pub(crate) fn event(number: usize) -> Item {
     ])
 }
 
-/// The table as a program sees it that knows no indexes and no types.
+/// The table as a program without indexes and types declares it.
 pub(crate) fn unaware(table: &Table) -> Table {
     Table { indexes: Vec::new(), attributes: Default::default(), ..table.clone() }
 }
@@ -131,7 +131,7 @@ impl Site {
         self.dynamo().create_tables([table], TableOptions { stream }).await.unwrap();
     }
 
-    /// Writes items as a program does that knows no folded keys.
+    /// Writes items as a program without folded keys.
     pub(crate) async fn load(&self, table: &Table, items: impl IntoIterator<Item = Item>) {
         let items = futures_util::stream::iter(items.into_iter().collect::<Vec<_>>());
         load(&self.client(), &unaware(table), items).await.unwrap();

@@ -165,19 +165,19 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     assert!(held(&target[..1]).await.is_empty());
     assert_eq!(done(&site, &["switch", "auditV2", "--back"])["phase"], "tidy");
 
-    // A delete leaves nothing now, and a repair and a backfill go the same way.
+    // A delete now leaves no tombstone, and a repair and a backfill follow the same direction.
     delete(&site.client(), old, &event_key(3), &Expected::nothing()).await.unwrap();
     assert_eq!(retrofit(&site, &["run", "auditV2"]).status.code(), Some(1));
     done(&site, &["run", "auditV2", "--repair", "--again"]);
     assert_eq!(held(&target).await.len(), 1);
     assert_eq!(done(&site, &stay)["phase"], "cut-over");
-    // Marks that stay cost nothing, and no query shows them.
+    // Keeping marks costs nothing, and no query shows them.
     let price = done(&site, &["finish", "auditV2", "--check"]);
     assert!(price["writeUnits"].as_u64() >= price["items"].as_u64(), "{price}");
     let nothing = done(&site, &["finish", "auditV2", "--check", "--leave-marks"]);
     assert_eq!((&nothing["writeUnits"], &nothing["readUnits"]), (&json!(0), &json!(0)));
     assert_eq!(done(&site, &["status", "auditV2"])["phase"], "cut-over");
-    // Nothing is cleaned, so nothing is waited for, wherever DynamoDB is.
+    // Nothing is cleaned, so there is no wait, on any endpoint.
     let end = done(&site, &["finish", "auditV2", "--leave-marks", "--waits", "in-flight=600"]);
     assert_eq!(end["phase"], "finalised");
     assert!(held(&target[2..]).await[0].contains_key("keyfold_fence"));

@@ -105,7 +105,7 @@ async fn a_difference_that_dynamodb_cannot_change_is_shown_and_then_nothing_is_c
     );
     assert_eq!(differences("extras"), ["index `forgotten` is not in the manifest"]);
 
-    // `old` could be created, and `byDay` added: nothing is.
+    // `old` could be created, and `byDay` added, but nothing is changed.
     let words =
         ["table-differs", "`OrdersOfShop`", "the key of index `byStatus`", "`ofDay` is missing", "hint"];
     assert_words(&site.refused(&["tables", "apply"]), &words);
@@ -126,6 +126,6 @@ async fn a_misspelt_name_of_an_existing_table_is_not_created() {
     let found = &listed[0]["obstacles"][0]["difference"];
     assert_eq!(found, "it does not exist: did you mean `OrdersOfShop`?");
     assert_words(&site.refused(&["tables", "apply", "orders"]), &["table-differs", "`OrdersOfShop`", "hint"]);
-    // A new table with a name of its own is created.
+    // A new table with another name is created.
     assert!(tables(&site, &["apply", "old"]).1);
 }

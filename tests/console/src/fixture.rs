@@ -21,13 +21,13 @@ const PETS: &str = include_str!("../../../examples/pets/keyfold.toml");
 const PETS_ITEMS: &str = include_str!("../../../examples/pets/pets.jsonl");
 const HOMES_ITEMS: &str = include_str!("../../../examples/pets/homes.jsonl");
 
-/// The retrofit that is under way.
+/// The running retrofit.
 const RETROFIT: &str = "auditV2";
 const CONTROL: &str = "keyfold-control";
 const SEGMENTS: u32 = 4;
-/// How far one [`step`](Fixture::step) goes.
+/// The number of items of one [`step`](Fixture::step).
 const STEP_ITEMS: u32 = 12;
-/// The most steps that the sample's retrofit can take.
+/// Maximum steps of the sample's retrofit.
 const STEPS_MAX: u32 = 100;
 
 /// The sample, served.
@@ -59,7 +59,7 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// Carries the retrofit on a little; after the backfill both sides are compared. `false`: nothing is left to do.
+    /// Advances the retrofit by one step; after the backfill both sides are compared. `false`: complete.
     pub(crate) async fn step(&self) -> anyhow::Result<bool> {
         let next = self
             .left
@@ -100,7 +100,7 @@ fn stored() -> SliceOptions {
 fn api(dynamo: &EmbeddedDynamo, manifest: &str) -> anyhow::Result<Api> {
     let limits = Limits { auth: Auth::Open, ..Limits::default() };
     let api = Api::new("keyfold.toml", manifest, dynamo.client(), TokenKeys::random()?, limits)?;
-    // The sample is in the middle of its retrofit, and answers all the same.
+    // The sample is in the middle of its retrofit, and must still answer.
     Ok(api.with_complete_indexes())
 }
 

@@ -1,7 +1,6 @@
 //! `console-fixture`: the console with sample data, for a browser.
 //!
-//! For a person, the sample's retrofit moves on by itself. `check.mjs` starts it with `--by-hand` and takes each step of the
-//! retrofit itself.
+//! By default the sample's retrofit advances by itself. `check.mjs` starts it with `--by-hand` and controls each step.
 
 mod fixture;
 mod items;

@@ -1,4 +1,4 @@
-//! The program that `.ci/console` looks at in a browser is built with the tests, and starts.
+//! The program that `.ci/console` opens in a browser is built with the tests, and starts.
 
 use std::process::Command;
 

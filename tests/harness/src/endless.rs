@@ -38,7 +38,7 @@ async fn answer(mut stream: TcpStream, begin: &str, again: &str) -> std::io::Res
     Ok(())
 }
 
-/// The most memory that a process has had, in kB.
+/// The peak memory of a process, in kB.
 ///
 /// # Panics
 /// Without such a process.

@@ -1,7 +1,7 @@
-//! Events that nobody should send: a function answers each of them, and the same process answers the next.
+//! Hostile events: a function must answer each of them, and the same process the next.
 //!
-//! They are made from a function's sample events (each field gets each value that does not belong there), and from a list of
-//! what has broken functions before: hosts that are no hosts, paths of 100 KB, events of other services.
+//! They are made from a function's sample events (each field gets each kind of invalid value), and from a list of
+//! events that broke functions before: invalid hosts, paths of 100 KB, events of other services.
 
 use keyfold_local::runtime_api::InvocationResult;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const DEEP: usize = 50_000;
 /// Fields of a sample that are changed, so that a large sample does not take the time of all others.
 const FIELDS_MAX: usize = 60;
 
-/// An event and a name for it.
+/// An event with its name.
 type Named = (String, String);
 
 /// Gives a function these events. Each must be answered, with a response or an error.
@@ -212,7 +212,7 @@ fn request(method: &str, path: &str) -> Value {
     })
 }
 
-/// The sample with each of its fields taken away, and with each of them as each value that does not belong there.
+/// The sample with each of its fields removed, and with each kind of invalid value in each of them.
 fn mutations(name: &str, sample: &Value) -> Vec<Named> {
     let mut pointers = Vec::new();
     collect(sample, String::new(), &mut pointers);

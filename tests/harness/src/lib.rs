@@ -1,4 +1,4 @@
-//! What the tests of several functions share: the sample events of `events/`, and a running function with its tables.
+//! Shared parts of the functions' tests: the sample events of `events/`, and a running function with its tables.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! What a function writes to its standard output, read while it runs: a pipe that nobody reads holds its writer up.
+//! A function's standard output, read while it runs: a full pipe would block the writer.
 
 use std::io::Read;
 use std::process::Child;
@@ -18,7 +18,7 @@ impl Log {
         let mut output = process.stdout.take().unwrap();
         Log(thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was written before the end is there, however it ended.
+            // The output before the end is kept, however the process ended.
             let _ = output.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         }))

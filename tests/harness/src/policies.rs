@@ -1,8 +1,8 @@
-//! Resource-based policies of tables, which the embedded DynamoDB does not have: each caller comes through a proxy of its own, and
-//! what its policies deny is denied, after a while.
+//! Resource-based policies of tables, which the embedded DynamoDB lacks: each caller uses a separate proxy, which
+//! denies as the policies say, after a delay.
 //!
-//! A request comes in by one of many doors, and each learns of a change at a time of its own, as DynamoDB says that it may. After a
-//! change no other is taken for a while.
+//! A request arrives at one of many doors, and each learns of a change at a different time, as DynamoDB's documentation
+//! warns. After a change, no other is accepted for a while.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use crate::proxy::{Between, Request};
 use crate::rights::needs;
 
-/// Doors that requests come in by.
+/// The number of doors for requests.
 const DOORS: usize = 8;
 
 /// The policies of all tables.
 pub struct Policies {
     tables: Mutex<HashMap<String, Vec<Change>>>,
     random: AtomicU64,
-    /// The longest time until a door knows of a change.
+    /// Maximum delay until a door knows of a change.
     delay: Duration,
     /// How long no other change is taken after one.
     blocked: Duration,
@@ -34,11 +34,11 @@ struct Change {
     known_at: [Instant; DOORS],
 }
 
-/// Somebody who calls.
+/// A caller.
 pub struct Principal {
     policies: Arc<Policies>,
     role: String,
-    /// Is there a door that learns nothing, and does this caller always come by it?
+    /// Does this caller always use a door that never learns of changes?
     leaks: AtomicBool,
 }
 
@@ -48,7 +48,7 @@ impl Policies {
         Arc::new(Policies { tables: Mutex::default(), random: AtomicU64::new(1), delay, blocked })
     }
 
-    /// Somebody with this role.
+    /// A caller with this role.
     pub fn principal(self: &Arc<Self>, role: &str) -> Arc<Principal> {
         Arc::new(Principal {
             policies: Arc::clone(self),
@@ -64,7 +64,7 @@ impl Policies {
         Some(serde_json::from_str(text).unwrap())
     }
 
-    /// Somebody writes over a table's policy.
+    /// Overwrites a table's policy, as another program would.
     pub fn overwrite(&self, table: &str, policy: Option<&str>) {
         self.change(table, policy.map(str::to_owned));
     }
@@ -84,7 +84,7 @@ impl Policies {
         (seed >> 17) % below
     }
 
-    /// Does the policy that a door knows deny this?
+    /// Does the policy at a random door deny this?
     fn denies(&self, table: &str, action: &str, role: &str) -> bool {
         let door = self.random(DOORS as u64) as usize;
         let tables = self.tables.lock().unwrap();
@@ -106,7 +106,7 @@ impl Policies {
         })
     }
 
-    /// Answers a call about policies; `None` if it is about something else.
+    /// Answers a call about policies; `None` for other calls.
     fn answer(&self, request: &Request) -> Option<(u16, Value)> {
         let error = |name: &str| {
             (400, json!({ "__type": format!("com.amazonaws.dynamodb.v20120810#{name}"), "message": "" }))
@@ -147,7 +147,7 @@ impl Principal {
         &self.role
     }
 
-    /// From now on it comes by a door that learns of no change, or no longer.
+    /// Makes it use a door that never learns of changes, or stops that.
     pub fn leaks(&self, leaks: bool) {
         self.leaks.store(leaks, Ordering::Relaxed);
     }

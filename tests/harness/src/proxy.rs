@@ -1,6 +1,6 @@
-//! A proxy in front of a DynamoDB: sees each call, may refuse it, and may change its answer.
+//! A proxy in front of a DynamoDB: sees each call, may refuse it, and may change its response.
 //!
-//! It stands for what the embedded DynamoDB does not have: rights, and changes of a table that take their time. It knows as much of
+//! It adds features that the embedded DynamoDB lacks: permissions, and slow changes of a table. It supports as much of
 //! HTTP as the SDK and the embedded DynamoDB use: bodies have a length.
 
 use std::io::{BufRead, BufReader, Write};
@@ -15,11 +15,11 @@ use serde_json::Value;
 pub struct Request {
     /// The operation: `PutItem`.
     pub operation: String,
-    /// What it is called with.
+    /// The request body.
     pub body: Value,
 }
 
-/// What happens between a client and DynamoDB.
+/// A hook between a client and DynamoDB.
 pub trait Between: Send + Sync + 'static {
     /// The status and the error with which a call is refused; `None` lets it pass.
     fn before(&self, request: &Request) -> Option<(u16, Value)> {
@@ -159,7 +159,7 @@ fn connection(mut client: TcpStream, upstream: &str, between: &dyn Between) -> s
             Ok(mut body) if answer.is_success() => {
                 let before = body.clone();
                 between.after(&request, &mut body);
-                // What is not changed passes byte for byte.
+                // An unchanged response is passed byte for byte.
                 if body == before { answer } else { answer.with(&body) }
             }
             _ => answer,

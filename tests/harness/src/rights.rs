@@ -24,7 +24,7 @@ fn needed(operation: &str, table: &str) -> Needed {
     Needed { action: format!("dynamodb:{operation}"), resource: arn(table) }
 }
 
-/// All that a call needs. One that this does not know needs what nobody has.
+/// All permissions that a call needs. An unknown call needs one that no role has.
 pub fn needs(request: &Request) -> Vec<Needed> {
     let (operation, body) = (request.operation.as_str(), &request.body);
     let table = body["TableName"].as_str().unwrap_or_default();

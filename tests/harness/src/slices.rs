@@ -21,7 +21,7 @@ use crate::Log;
 /// The project's own sample.
 pub const SAMPLE: &str = include_str!("../../../keyfold.toml");
 
-/// A function on a DynamoDB of its own. It is ended when it is dropped.
+/// A function with its own DynamoDB. It is ended when it is dropped.
 pub struct Function {
     process: Child,
     log: Option<Log>,
@@ -101,7 +101,7 @@ impl Function {
         RequestSender::new(self.dynamo.client(), job, "retrofit-control")
     }
 
-    /// Makes the control table, if there is none, and this row.
+    /// Creates the control table, if necessary, and this row.
     pub async fn begin(&self, retrofit: &str, change: impl FnOnce(RetrofitState) -> RetrofitState) {
         let sender = self.sender(retrofit);
         self.create(sender.table(TableRole::Control), false).await;
@@ -144,7 +144,7 @@ impl Function {
         all
     }
 
-    /// Ends it; what it has written to standard output.
+    /// Ends it, and returns its standard output.
     pub fn end(mut self) -> Vec<Value> {
         self.process.kill().unwrap();
         self.log.take().unwrap().lines()

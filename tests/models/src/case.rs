@@ -1,7 +1,7 @@
-//! A case: a published model, its items, and its access patterns, as `NAME.json` holds them.
+//! A case: a published model, its items, and its access patterns, in `NAME.json`.
 //!
-//! What is not known is ignored, and what is left out has the plainest meaning, so that a file that somebody else writes
-//! in the same form can be read.
+//! Unknown members are ignored, and missing ones have simple defaults, so that files by other authors in the same form
+//! can be read.
 
 mod condition;
 mod pattern;
@@ -30,7 +30,7 @@ pub struct Case {
     pub items: Vec<Item>,
     /// The same items without these, in the same order.
     pub natural: Vec<Natural>,
-    /// What is asked.
+    /// The access patterns.
     pub patterns: Vec<Pattern>,
 }
 
@@ -42,7 +42,7 @@ pub enum CaseError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What was in the way.
+        /// The error.
         source: std::io::Error,
     },
     /// It is not JSON.
@@ -50,15 +50,15 @@ pub enum CaseError {
     NotJson {
         /// The case's name.
         name: String,
-        /// What was in the way.
+        /// The error.
         source: JsonError,
     },
-    /// Something is missing, or is not what it has to be.
+    /// A part is missing or invalid.
     #[error("`{name}`: {what}")]
     Malformed {
         /// The case's name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
 }

@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 
 use crate::case::{Case, Expected, Meaning, canonical};
 
-/// Items by what they are naturally: their entity, and their attributes without folded ones.
+/// Items identified by their natural content: their entity, and their attributes without folded ones.
 #[derive(Debug)]
 pub struct Identities<'a> {
     case: &'a Case,
@@ -36,7 +36,7 @@ impl<'a> Identities<'a> {
         identity(self.table, name, item)
     }
 
-    /// What is wrong with an answer; `None` if nothing is.
+    /// The error in an answer; `None` if it is correct.
     pub fn fault(&self, meaning: &Meaning, expected: Option<&Expected>, got: &[Item]) -> Option<String> {
         let all = meaning.all_matches(&self.case.natural);
         let limit = meaning.limit.unwrap_or(usize::MAX);
@@ -69,7 +69,7 @@ impl<'a> Identities<'a> {
         self.disorder(meaning, &wanted, got)
     }
 
-    /// How many items match, whatever the limit.
+    /// The number of matching items, ignoring the limit.
     pub fn matches(&self, meaning: &Meaning) -> usize {
         meaning.all_matches(&self.case.natural).len()
     }
@@ -94,7 +94,7 @@ impl<'a> Identities<'a> {
         all.iter().copied().filter(|at| wanted.contains(at) || Some(values(at)) == edge).collect()
     }
 
-    /// Equals may come in any order, so what is compared is what they are ordered by.
+    /// Equal items may come in any order, so their sort values are compared.
     fn disorder(&self, meaning: &Meaning, wanted: &[usize], got: &[Item]) -> Option<String> {
         let natural = |at: &usize| self.case.natural.get(*at);
         let at = wanted.iter().zip(got).position(|(wanted, got)| {

@@ -4,7 +4,7 @@ use keyfold_core::json::Reader;
 pub use keyfold_core::json::{Json, JsonError};
 use keyfold_core::value::AttributeValue;
 
-/// What case files mean by their JSON.
+/// The interpretation of case files' JSON.
 pub trait CaseJson {
     /// A member of an object; `None` too where it is null.
     fn get(&self, name: &str) -> Option<&Json>;
@@ -18,10 +18,10 @@ pub trait CaseJson {
     /// The whole number, if it is one.
     fn as_whole(&self) -> Option<usize>;
 
-    /// The value that plain JSON stands for: a number is an N with its text, `{"$set": [...]}` a set.
+    /// The value of plain JSON: a number is an N with its text, `{"$set": [...]}` a set.
     fn plain(&self) -> AttributeValue;
 
-    /// The value that DynamoDB's own JSON stands for: `{"S": "a"}`.
+    /// The value of DynamoDB's own JSON: `{"S": "a"}`.
     fn dynamodb(&self) -> Result<AttributeValue, JsonError>;
 }
 

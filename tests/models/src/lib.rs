@@ -1,10 +1,11 @@
-//! Models that others published, with their access patterns, asked through Keyfold.
+//! Published models of other authors, with their access patterns, queried through Keyfold.
 //!
-//! A [`case`] is somebody's model: its items, and questions with their answers. A manifest says how Keyfold keeps the same
-//! items. [`run`](run()) loads them through the write path, asks every question through planner and executor, and compares.
+//! A [`case`] is such a model: its items, and questions with their answers. A manifest declares the same items for
+//! Keyfold. [`run`](run()) loads them through the write path, answers every question through planner and executor, and
+//! compares.
 //!
-//! The data of real models is other people's and is not part of this repository; the manifests in `manifests/` are. The tests
-//! of this crate have small cases of their own.
+//! The data of real models belongs to others and is not part of this repository; the manifests in `manifests/` are. The
+//! tests of this crate have their own small cases.
 
 pub mod case;
 pub mod compare;

@@ -2,46 +2,46 @@
 
 use std::fmt;
 
-/// What came of all cases.
+/// The results of all cases.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// The cases, by name.
     pub cases: Vec<CaseReport>,
 }
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseReport {
     /// Its name.
     pub name: String,
-    /// Was it asked?
+    /// Did the case run?
     pub state: State,
     /// Its patterns.
     pub rows: Vec<Row>,
 }
 
-/// Was a case asked?
+/// Whether a case ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It was.
     Asked,
-    /// There is no manifest for it.
+    /// It has no manifest.
     NoManifest,
     /// The case or its manifest cannot be used.
     Unusable {
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }
 
-/// What came of one pattern.
+/// The result of one pattern.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
     /// The pattern's id.
     pub pattern: String,
-    /// What came of it.
+    /// The result.
     pub verdict: PatternResult,
-    /// Was a refusal what was expected?
+    /// Was the refusal expected?
     pub is_right_to_refuse: bool,
     /// The plan, in a few words.
     pub plan: String,
@@ -51,7 +51,7 @@ pub struct Row {
     pub units: Option<f64>,
 }
 
-/// What came of a pattern.
+/// The result of a pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PatternResult {
     /// Answered as expected: whole, in small pages and counted.
@@ -62,7 +62,7 @@ pub enum PatternResult {
         /// Why.
         what: String,
     },
-    /// Answered wrongly, or something failed.
+    /// A wrong answer, or an error.
     Wrong {
         /// How.
         what: String,
@@ -133,23 +133,23 @@ impl Totals {
         self.scans += usize::from(row.scans);
     }
 
-    /// How many patterns were asked.
+    /// The number of patterns that ran.
     pub fn asked(&self) -> usize {
         self.right + self.refused + self.wrong
     }
 
-    /// How many of a hundred were right; none if none was asked.
+    /// The percentage of correct answers; 0 if no pattern ran.
     #[expect(clippy::cast_precision_loss, reason = "a few thousand patterns at most")]
     pub fn right_percent(&self) -> f64 {
         if self.asked() == 0 { 0.0 } else { 100.0 * self.right as f64 / self.asked() as f64 }
     }
 
-    /// What did not pass.
+    /// The number of failures.
     pub fn failed(&self) -> usize {
         self.refused + self.wrong + self.unusable
     }
 
-    /// Is the run a success? No wrong answer, nothing unusable, and at least so many of a hundred right, if that is asked.
+    /// Is the run a success? No wrong answer, nothing unusable, and, if required, this percentage of correct answers.
     pub fn is_success(&self, require_right: Option<f64>) -> bool {
         self.wrong == 0
             && self.unusable == 0

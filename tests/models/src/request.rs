@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::case::{Asked, Case, Meaning, Op};
 use crate::json::Json;
 
-/// The request that asks what a pattern means. It does not allow a scan.
+/// The request for a pattern's meaning. It does not allow a scan.
 ///
-/// A limit that no page can have is left out: the caller reads page after page and stops in time.
+/// A limit above the maximum page size is left out: the caller reads page after page and stops in time.
 pub fn request(table: &Table, case: &Case, meaning: &Meaning) -> QueryRequest {
     let order =
         |by: &crate::case::Sorted| format!("{}{}", if by.descending { "-" } else { "" }, by.attribute);
@@ -29,8 +29,8 @@ pub fn request(table: &Table, case: &Case, meaning: &Meaning) -> QueryRequest {
     }
 }
 
-/// The entities that the manifest knows. One that it does not know and that no item has is left out, and all are where
-/// the manifest keeps items of one kind and the pattern asks for everything there is.
+/// The entities that the manifest declares. Undeclared ones without items are left out. The list is empty if the
+/// manifest has a single kind of item and the pattern asks for all.
 fn entities(table: &Table, case: &Case, meaning: &Meaning) -> Vec<String> {
     let asks_for_all = case.natural.iter().all(|natural| meaning.entities.contains(&natural.entity));
     if table.entities.is_empty() && asks_for_all {
@@ -49,7 +49,7 @@ fn entities(table: &Table, case: &Case, meaning: &Meaning) -> Vec<String> {
 fn condition(asked: &Asked) -> Value {
     match asked {
         Asked::Any(parts) => json!({ "or": parts.iter().map(condition).collect::<Value>() }),
-        // Nothing asked: true.
+        // An empty conjunction is true.
         Asked::All(parts) => parts.iter().map(condition).collect(),
         Asked::Not(inner) => json!({ "not": condition(inner) }),
         Asked::Is { attribute, op, values } => {
@@ -83,7 +83,7 @@ fn operand(op: Op, values: &[Json]) -> Value {
     }
 }
 
-/// Numbers go in DynamoDB's own notation: nothing is lost on the way.
+/// Numbers use DynamoDB's own notation, which is exact.
 fn value(json: &Json) -> Value {
     match json {
         Json::Number(text) => json!({ "N": text }),

@@ -9,7 +9,7 @@ use keyfold_core::manifest;
 use crate::case::{Case, CaseError};
 use crate::report::{CaseReport, Report, State};
 
-/// What is run, and how.
+/// The options of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// The folder with the cases, `NAME.json`.
@@ -18,11 +18,11 @@ pub struct Options {
     pub manifests: PathBuf,
     /// Only these cases; all if empty.
     pub only: Vec<String>,
-    /// May a scan answer what the published model does not scan for?
+    /// May a scan answer patterns for which the published model does not scan?
     pub allow_scan: bool,
 }
 
-/// Why nothing was run.
+/// Why nothing ran.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The folder with the cases is not there.
@@ -36,15 +36,15 @@ pub enum RunError {
     Unreadable {
         /// The folder.
         path: PathBuf,
-        /// What was in the way.
+        /// The error.
         source: std::io::Error,
     },
-    /// The folder holds no case, or none of those asked for.
+    /// The folder contains no case, or none of the requested ones.
     #[error("`{}` holds no case{}", .path.display(), asked_for(.only))]
     NoCases {
         /// The folder.
         path: PathBuf,
-        /// Those asked for.
+        /// The requested cases.
         only: Vec<String>,
     },
 }

@@ -32,18 +32,18 @@ pub enum SubjectError {
     /// The table is not there.
     #[error(transparent)]
     Table(#[from] keyfold_dynamo::EnsureError),
-    /// An item is not what the manifest says.
+    /// An item does not fit the manifest.
     #[error("natural item {at}: {source}")]
     Item {
         /// Its place in the file.
         at: usize,
-        /// What was in the way.
+        /// The error.
         source: ItemError,
     },
     /// An item was not written.
     #[error("{}", chain(.0))]
     Load(#[from] Box<LoadError>),
-    /// Two items have one key, so one is gone.
+    /// Two items have the same key, so one was replaced.
     #[error("{given} items, but {written} keys: the manifest gives one key to several")]
     SameKey {
         /// How many items the case has.
@@ -81,7 +81,7 @@ pub struct Answered {
 }
 
 impl AskError {
-    /// Was the question refused, or did something go wrong?
+    /// Was the question refused, rather than failed?
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -115,7 +115,7 @@ impl Subject {
         Ok(plan(&check(&self.model, request, &Caller::Trusted)?, &Readiness::complete())?)
     }
 
-    /// Asks, and goes on page by page until the end, or until there are `enough` items.
+    /// Reads page after page until the end, or until there are `enough` items.
     pub async fn ask(&self, request: &QueryRequest, enough: Option<usize>) -> Result<Answered, AskError> {
         let plan = self.plan(request)?;
         let mut answered = Answered { plan, items: Vec::new(), count: 0, units: 0.0 };
@@ -136,7 +136,7 @@ impl Subject {
     }
 }
 
-/// The table that is meant: the one with the published name, or the first.
+/// The table of the case: the one with the published name, or the first.
 pub fn table_for<'m>(model: &'m Model, case: &Case) -> Option<&'m Table> {
     model.tables.iter().find(|table| table.name == case.table.name).or_else(|| model.tables.first())
 }
@@ -145,7 +145,7 @@ pub fn table_for<'m>(model: &'m Model, case: &Case) -> Option<&'m Table> {
 pub fn stored(case: &Case, table: &Table) -> Result<Vec<Item>, SubjectError> {
     let one = |(at, natural): (usize, &crate::case::Natural)| {
         let item = natural.attributes.clone();
-        // An entity that the manifest does not know is stored as it is, if the table's keys can be made for it.
+        // Items of undeclared entities are stored unchanged, if the table's keys can be folded for them.
         let item = match table.entity(&natural.entity) {
             Some(_) => table.as_entity(item, &natural.entity),
             None => Ok(item),
@@ -165,7 +165,7 @@ fn key(table: &Table, item: &Item) -> String {
     format!("{:?}", table.key_attributes().map(value).collect::<Vec<_>>())
 }
 
-/// An error with everything behind it.
+/// An error with all its causes.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

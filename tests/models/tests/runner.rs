@@ -1,4 +1,4 @@
-//! The runner, with small cases of our own: what it finds right, refused, wrong, and unusable.
+//! The runner, with our own small cases: correct, refused, wrong, and unusable ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 

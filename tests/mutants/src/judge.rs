@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::patch::VARIABLE;
 use crate::workspace::Copy;
 
-/// How often a running judge is looked at.
+/// The pause between two checks of a running judge.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// How many cases the property tests of core draw: enough to see a broken rule, and quick.
 const PROPERTY_CASES: &str = "256";
@@ -26,7 +26,7 @@ pub(crate) struct Judge {
     patience: Duration,
 }
 
-/// What noticed a mutant, and by what.
+/// The judge that caught a mutant, and its reason.
 pub(crate) struct Caught {
     by: &'static str,
     what: String,
@@ -73,7 +73,7 @@ impl Judge {
         })
     }
 
-    /// What notices this mutant. `both`: core's tests are asked even if the oracle noticed.
+    /// The judges that catch this mutant. `both`: core's tests run even if the oracle caught it.
     pub(crate) fn judge(&self, mutant: &str, both: bool) -> anyhow::Result<Vec<Caught>> {
         let mut caught = Vec::new();
         let found = self.run(&self.oracle, mutant, "oracle")?;
@@ -85,7 +85,7 @@ impl Judge {
         Ok(caught)
     }
 
-    /// What went wrong; `None` if nothing did.
+    /// The failure; `None` if there is none.
     fn run(&self, program: &Path, mutant: &str, name: &str) -> anyhow::Result<Option<String>> {
         let log = self.folder.join(format!("../{name}.log"));
         let mut child = Command::new(program)
@@ -120,7 +120,7 @@ impl Judge {
     }
 }
 
-/// The line that says most.
+/// The most informative line.
 fn reason(log: &str) -> String {
     let failed = log
         .lines()

@@ -1,7 +1,7 @@
-//! A mutant as data: one expression or statement of a source file, and what stands there instead.
+//! A mutant as data: one expression or statement of a source file, and its replacement.
 //!
-//! All mutants are in one build. Each place becomes `if <this mutant is chosen> { replacement } else { original }`, so that forty
-//! mutants cost one compilation and a run chooses one of them by a variable.
+//! All mutants are in one build. Each place becomes `if <this mutant is chosen> { replacement } else { original }`, so
+//! that forty mutants need one compilation and a run chooses one of them by a variable.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// The variable that chooses a mutant.
 pub(crate) const VARIABLE: &str = "KEYFOLD_MUTANT";
 
-/// What every mutant asks; it becomes a module of the crate.
+/// The module that every mutant calls; it is added to the crate.
 pub(crate) const SWITCH: &str = r#"//! Chooses a mutant.
 #[allow(missing_docs)]
 pub fn is(name: &str) -> bool {
@@ -37,16 +37,16 @@ pub(crate) struct Mutant {
     pub(crate) file: String,
     /// An expression, or statements that end with `;` or `}`. It must occur exactly once.
     pub(crate) search: String,
-    /// What stands there instead.
+    /// The replacement.
     pub(crate) replace: String,
-    /// What goes wrong with it.
+    /// The effect of the mutant.
     pub(crate) breaks: String,
     /// Is it a statement? Then it is not put into parentheses.
     #[serde(default)]
     pub(crate) statement: bool,
 }
 
-/// The mutants of the files beside this crate's manifest.
+/// The mutants in the files next to this crate's manifest.
 pub(crate) fn read() -> anyhow::Result<Vec<Mutant>> {
     let mut all = Vec::new();
     for text in [include_str!("../planner.toml"), include_str!("../retrofit.toml")] {
@@ -60,7 +60,7 @@ pub(crate) fn read() -> anyhow::Result<Vec<Mutant>> {
     Ok(all)
 }
 
-/// The text of each file that has mutants, with all of them in it.
+/// The text of each file with mutants, including all of them.
 pub(crate) fn patched(workspace: &Path, mutants: &[Mutant]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut by_file: BTreeMap<&str, BTreeMap<&str, Vec<&Mutant>>> = BTreeMap::new();
     for mutant in mutants {

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::patch::SWITCH;
 
-/// What is copied. The tests of core read the samples and two documents.
+/// The copied parts. The tests of core read the samples and two documents.
 const PARTS: [&str; 6] = ["shared/core", "shared/testkit", "examples", "docs", "keyfold.toml", "Cargo.lock"];
 /// The members of the workspace's manifest, as they begin and end there.
 const MEMBERS: (&str, &str) = ("members = [", "]\n");
@@ -20,7 +20,7 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// Copies what has changed since the last time, so that cargo builds only that.
+    /// Copies the changes since the last run, so that cargo builds only those.
     pub(crate) fn make(workspace: &Path, mut patched: BTreeMap<String, String>) -> anyhow::Result<Copy> {
         let folder = workspace.join("target/mutants/workspace");
         let lib = fs::read_to_string(workspace.join("shared/core/src/lib.rs"))?;

@@ -1,5 +1,5 @@
-//! The sample events of a retrofit's functions, with their rights. What they answer is the functions' own tests' matter; here nothing
-//! of it may be denied.
+//! The sample events of a retrofit's functions, with their permissions. The functions' own tests check the answers;
+//! here no call may be denied.
 
 use keyfold_core::retrofit::{Epoch, Job, Mapping, TableRole};
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};

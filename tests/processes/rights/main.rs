@@ -1,8 +1,9 @@
-//! The rights of the deployment, exercised: the functions' real binaries run whole retrofits and every sample event, each with the rights
-//! that `keyfold template --only rights` gives it. What it does not give is denied, by action and resource, as in AWS.
+//! The permissions of the deployment, exercised: the functions' real binaries run whole retrofits and every sample
+//! event, each with the permissions from `keyfold template --only rights`. All others are denied, by action and
+//! resource, as in AWS.
 //!
-//! A call that is denied is red: a right is missing. A right that nothing has needed is red, too: it is too much. What no run on one
-//! machine can use is listed with the reason in [`role`].
+//! A denied call fails the test, because a permission is missing. An unused permission fails it too, because it is
+//! superfluous. [`role`] lists those that no run on one machine can use, with the reasons.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -115,7 +116,7 @@ async fn to_write_the_query_api_needs_its_rights_and_no_others() {
     let notes = arn("notes");
     let unused = |role: &Role| role.unused().into_iter().filter(|needed| needed.resource == notes).count();
     let function = services::query_api_writes(|role| role).await;
-    // What it reads to answer questions is another test's: only `Query` is not needed here.
+    // Another test covers the reads for questions: only `Query` is not needed here.
     assert_eq!((function.role.denied(), unused(&function.role)), (Vec::new(), 1));
     for operation in WRITES {
         let action = format!("dynamodb:{operation}");

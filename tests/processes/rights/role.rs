@@ -1,4 +1,5 @@
-//! A role of the deployment between a function and DynamoDB: a call without the right to it is refused, and what is used is noted.
+//! A role of the deployment between a function and DynamoDB: calls without permission are refused, and used permissions
+//! are recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -18,12 +19,12 @@ pub(crate) struct Role {
     meanwhile: Mutex<Option<Meanwhile>>,
 }
 
-/// What the stack's names stand for: `AuditTable.Arn`, `VisitsTableName`, ...
+/// The values of the stack's names: `AuditTable.Arn`, `VisitsTableName`, ...
 pub(crate) type Names = BTreeMap<String, String>;
 
 impl Role {
     /// The role of a function, from its part of `keyfold template --only rights`. Only DynamoDB's own operations are
-    /// kept; `left_out` says what else there is.
+    /// kept; `left_out` lists the others.
     pub(crate) fn of(settings: &Value, names: &Names) -> Role {
         let mut role = Role::default();
         for statement in settings["rights"].as_array().unwrap() {
@@ -56,8 +57,8 @@ impl Role {
         self
     }
 
-    /// Lets something happen between the next call of this operation and what the function does then: somebody else writes, or
-    /// DynamoDB answers otherwise.
+    /// Runs `happens` between the next call of this operation and the function's next step: another program writes, or
+    /// DynamoDB responds differently.
     pub(crate) fn meanwhile(
         &self,
         operation: &'static str,

@@ -10,10 +10,10 @@ use crate::stage::{Guarded, Stage, item};
 const SAMPLE: &str = include_str!("../../../keyfold.toml");
 /// The manifest that the query API's sample events are of.
 const ASKED: &str = include_str!("../../../functions/query-api/tests/api/keyfold.toml");
-/// A ring of keys that is nobody's.
+/// A key ring for tests only.
 const TOKEN_KEYS: (&str, &str) = ("KEYFOLD_TOKEN_KEYS", "test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=");
 
-/// Every event of this function, whatever its answer.
+/// Sends every event of this function, whatever its answer.
 async fn every_event(of: &str, function: &Guarded) {
     let events = keyfold_harness::events(of);
     assert!(events.len() >= 15);
@@ -30,7 +30,7 @@ pub(crate) async fn audit_writer(change: impl FnOnce(Role) -> Role) -> Guarded {
     function
 }
 
-/// The query API, asked all that its rights are for.
+/// The query API, with requests that use all its permissions.
 pub(crate) async fn query_api() -> Guarded {
     let stage = Stage::of(SAMPLE).await;
     let callers = format!(
@@ -56,7 +56,7 @@ pub(crate) async fn query_api() -> Guarded {
         TOKEN_KEYS,
         ("KEYFOLD_CALLER_TABLE", CALLERS),
         ("KEYFOLD_CALLER_REQUESTS_PER_MINUTE", "1000"),
-        // Less than a request may consume, so that what is left of the day is looked at.
+        // Less than the cap of a request, so that the rest of the day's budget is read.
         ("KEYFOLD_CALLER_UNITS_PER_DAY", "100"),
     ];
     let function = stage.function("QueryApiFunction", &limits);
@@ -65,7 +65,7 @@ pub(crate) async fn query_api() -> Guarded {
     for words in [&["run", name, "--until", "start", "--no-stream"][..], &["run", name], &["switch", name]] {
         stage.keyfold(&[&["retrofit"], words].concat()).await;
         if words.len() == 5 {
-            // An index that is being filled is not asked. The next process learns that it is filled.
+            // An index that is being filled is not used. The next process sees that it is complete.
             asked(&function, &of_user).await;
             function.function.kill(0);
         }
@@ -99,7 +99,7 @@ pub(crate) async fn query_api_events() -> Guarded {
     function
 }
 
-/// The query API where callers may write, asked for everything that it can write.
+/// The query API with writes, with requests that use all of them.
 pub(crate) async fn query_api_writes(change: impl FnOnce(Role) -> Role) -> Guarded {
     let manifest = "[deploy]\nquery-api = true\nquery-api-writes = [\"notes\"]\n\
         [tables.notes]\npartition = \"id\"\nattributes = { id = \"string\", owner = \"string\", state = \"string\" }\n\
@@ -110,7 +110,7 @@ pub(crate) async fn query_api_writes(change: impl FnOnce(Role) -> Role) -> Guard
     let key = json!({ "id": "1" });
     for (path, body) in [
         ("/put", json!({ "table": "notes", "item": { "id": "1", "owner": "joe1", "state": "open" } })),
-        // The key is made of the owner, too: the item is read.
+        // The key contains the owner too, so the item is read.
         ("/update", json!({ "table": "notes", "key": key, "set": { "state": "done" } })),
         ("/delete", json!({ "table": "notes", "key": key, "if": { "state": "done" } })),
     ] {

@@ -1,4 +1,4 @@
-//! Tables on an embedded DynamoDB, the operator's commands, and functions that may do what the template lets them.
+//! Tables on an embedded DynamoDB, the operator's commands, and functions with the template's permissions.
 
 use std::collections::BTreeMap;
 use std::process::Output;
@@ -51,7 +51,7 @@ impl Stage {
         stage
     }
 
-    /// What a command of the operator says, who may do everything.
+    /// The output of a command of the operator, who has all permissions.
     pub(crate) async fn keyfold(&self, words: &[&str]) -> Value {
         let output = self.tried(words).await;
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -83,7 +83,7 @@ impl Stage {
         let role = Arc::new(change(Role::of(settings, &self.names)));
         let proxy = Proxy::start(self.dynamo.endpoint(), Arc::clone(&role) as Arc<dyn Between>);
         let manifest = self.folder.path().join("keyfold.toml");
-        // What is a text in the template is one here; what is worked out by the stack is given by this.
+        // A literal in the template is used as it is; computed values come from here.
         let mut variables: BTreeMap<&str, &str> = BTreeMap::new();
         let environment = settings["environment"].as_object().unwrap();
         variables
@@ -112,7 +112,7 @@ impl Stage {
         found.table().and_then(|table| table.latest_stream_arn()).unwrap().to_owned()
     }
 
-    /// A table as a program sees it that knows no folded keys.
+    /// A table as a program without folded keys declares it.
     pub(crate) fn unaware(&self, id: &str) -> Table {
         Table { indexes: Vec::new(), ..self.model.table(id).unwrap().clone() }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Retrofit {
     pub(crate) name: &'static str,
     pub(crate) source: &'static str,
     pub(crate) target: &'static str,
-    /// Is the target rid of tombstones on the way?
+    /// Are the target's tombstones deleted on the way?
     pub(crate) tidies: bool,
     /// The same at the end: rows of items that a ledger does not take are inserted alone before.
     pub(crate) tidies_late: bool,
@@ -137,7 +137,7 @@ impl Play<'_> {
             .unwrap();
     }
 
-    /// New items, several at once and one alone; changed ones, whose keys move; deletes.
+    /// New items, several at once and one alone; changed ones with moving keys; deletes.
     async fn write(&self, round: &str, poller: &StreamPoller) {
         let id = |number: usize| format!("{round}{number}");
         let new = (0..9).map(|number| event(&id(number), number, ""));
@@ -164,7 +164,7 @@ impl Play<'_> {
         self.workers.backfiller.to_its_end(event).await;
     }
 
-    /// A record of what an item was long ago.
+    /// A late record with an old state of an item.
     async fn late(&self) {
         let (image, arn) = (event("old05", 0, "long ago"), self.stage.stream_arn(self.retrofit.source).await);
         let record = json!({ "eventID": "late", "eventName": "MODIFY", "eventSource": "aws:dynamodb", "eventSourceARN": arn, "awsRegion": "us-east-1",
@@ -183,7 +183,7 @@ impl Play<'_> {
         drained(poller).await;
     }
 
-    /// Changes whose records nobody reads: only a comparison finds them.
+    /// Changes whose records are lost: only a comparison finds them.
     async fn lost(&self) {
         self.put(event("old07", 1, "lost")).await;
         self.put(event("lostNew", 1, "lost")).await;
@@ -202,7 +202,7 @@ impl Play<'_> {
         self.stage.keyfold(&["retrofit", "run", self.retrofit.name, "--until", "start"]).await;
     }
 
-    /// Writers of the target change, add and delete items; one of the source's goes on.
+    /// Writers of the target change, add and delete items; one of the source's continues.
     async fn there_and_back(&self) {
         let (client, database) = (self.stage.dynamo.client(), self.stage.dynamo.database());
         let moved = |flags: &'static [&'static str]| async move {
@@ -250,14 +250,14 @@ impl Play<'_> {
         self.backfill().await;
         self.put(event("failed1", 1, "")).await;
         self.put(event("failed2", 2, "")).await;
-        // DynamoDB may say too little of a statement that failed among others.
+        // DynamoDB may not return the reason of a statement that failed among others.
         self.workers.backfiller.role.meanwhile("BatchExecuteStatement", |answer| {
             answer["Responses"][0] = json!({ "Error": { "Code": "ValidationError", "Message": "" } });
         });
         self.backfill().await;
     }
 
-    /// Somebody changes the target behind the retrofit's back.
+    /// Changes the target without the retrofit.
     async fn damage(&self) {
         let (client, target) = (self.stage.dynamo.client(), self.stage.unaware(self.retrofit.target));
         let page = PageRequest { table: target.name.clone(), consistent: true, ..PageRequest::default() };

@@ -1,5 +1,5 @@
-//! The same, and nobody stops the writers but the policies of the tables: they write at full speed all the time, are denied, and go on
-//! in the table that they are told. Every door that requests come by learns of a policy at a time of its own.
+//! The same, but only the tables' policies stop the writers: they write at full speed all the time, are denied, and
+//! continue in the table they are given. Every door for requests learns of a policy at a different time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,14 +10,14 @@ use keyfold_harness::{Policies, Principal, Proxy};
 
 use super::*;
 
-/// The longest time until a door knows of a policy.
+/// Maximum delay until a door knows of a policy.
 const DELAY: Duration = Duration::from_millis(1_500);
 /// How long no other change of a policy is taken.
 const BLOCKED: Duration = Duration::from_millis(1_000);
 /// How long writers write between two moves.
 const WRITE_TIME: Duration = Duration::from_millis(1_500);
 
-/// The tables, behind a proxy for each role.
+/// The tables, accessed through a proxy for each role.
 struct Stage {
     deployment: Arc<Deployment>,
     policies: Arc<Policies>,
@@ -112,7 +112,7 @@ async fn writers_that_never_stop_by_themselves_lose_nothing() {
     }
     tokio::time::sleep(WRITE_TIME).await;
     let (truth, written, denied) = writers.finish().await;
-    // What was written last has arrived: a late write of an item is a change of it.
+    // The last writes have arrived: a late write changes its item.
     for poller in &pollers {
         poller.drained(WAIT_MAX).await.unwrap();
     }
@@ -137,7 +137,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     let switch = |writers: &'static str, most: &'static str| {
         ["switch", RETROFIT, "--writers", writers, "--stop-max", most]
     };
-    // Nothing is changed by a look, and not without the roles that carry.
+    // A check changes nothing, and needs the roles of the copying functions.
     assert_eq!(stage.refused(&switch("policy", "9"), "").await, "exempt-missing");
     assert_eq!(stage.refused(&switch("policy", "9"), "replicator").await, "exempt-no-arn");
     let mut look = stage.deployment.command(&[&switch("policy", "9")[..], &["--check"]].concat());
@@ -146,7 +146,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     assert_eq!(looked["policies"][0]["table"], "old-events", "{looked}");
     assert_eq!(stage.closed(), [false, false]);
 
-    // A door that never learns of it: writes go on, so all is taken back.
+    // A door that never learns of it: writes continue, so everything is rolled back.
     stage.operator.leaks(true);
     assert_eq!(stage.refused(&switch("policy", "4"), &stage.exempt).await, "writers-not-denied");
     stage.operator.leaks(false);
@@ -166,7 +166,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
         serde_json::json!([{ "table": "old", "who": "all but those who carry changes to it" }])
     );
 
-    // Somebody writes over it. The row knows what must be there.
+    // Another program overwrites it. The row contains the required policy.
     stage.policies.overwrite("old-events", None);
     let status = stage.deployment.done(&["status", RETROFIT]).await;
     assert_eq!(status["policiesToApply"][0]["table"], "old-events");
@@ -177,7 +177,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     let status = stage.deployment.done(&["status", RETROFIT]).await;
     assert_eq!(status["policiesToApply"], Value::Array(Vec::new()));
 
-    // The control table is lost. Nothing says who is denied any more, and the writers must be let in all the same.
+    // The control table is lost, and with it the list of denied roles. Writers must still be admitted.
     let (client, control) = (stage.deployment.dynamo.client(), control::table(CONTROL));
     let keys = vec![control::head_key(RETROFIT)];
     let row = BatchGet { table: control.name.clone(), keys, consistent: true, ..BatchGet::default() };
@@ -199,7 +199,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     stage.deployment.done(&again).await;
     assert_eq!(stage.closed(), [true, false]);
 
-    // Whoever stops writers by himself must not leave them behind.
+    // A switch without policies must not leave writers denied.
     let attested = ["switch", RETROFIT, "--back", "--writers", "attested"];
     assert_eq!(stage.refused(&attested, "").await, "policies-in-force");
     assert_eq!(stage.closed(), [true, false]);
@@ -218,7 +218,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     }
 }
 
-/// What `drop` takes off is not in the new table, so nothing could lead back. The writers move all the same, if that is said.
+/// The new table lacks attributes that `drop` removes, so no return is possible. Writers move anyway, if requested.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writers_move_for_good_where_nothing_leads_back() {
     for_good("moved", "new", true, crate::own::moved).await;
@@ -269,7 +269,7 @@ async fn for_good(retrofit: &str, target: &str, partial: bool, mapped: fn(&Plain
 /// How often was written, and how often that was denied.
 type Counts = Arc<Mutex<(usize, usize)>>;
 
-/// Programs that write all the time, to the table that they were told last, and try again where they are denied.
+/// Programs that write all the time to their current table, and retry when denied.
 struct Restless {
     /// Which table.
     open: Arc<AtomicUsize>,
@@ -301,7 +301,7 @@ impl Restless {
                             counts.lock().unwrap().1 += 1;
                         }
                     }
-                    // What is carried in transactions of four parts takes longer.
+                    // Copying in transactions of four parts takes longer.
                     tokio::time::sleep(Duration::from_millis(if partial { 5 } else { 40 })).await;
                 }
                 written
@@ -310,7 +310,7 @@ impl Restless {
         Restless { writers: writers.collect(), open, over, counts }
     }
 
-    /// What they wrote last, how often they wrote, and how often they were denied.
+    /// Their last writes, the number of writes, and the number of denials.
     async fn finish(self) -> (Truth, usize, usize) {
         self.over.store(true, Ordering::Relaxed);
         let mut truth = Truth::new();

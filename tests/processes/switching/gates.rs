@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A member that the description of a table has, whatever it has there.
+/// A member in the description of a table, replaced by a given value.
 #[derive(Default)]
 struct Described(Mutex<Option<(&'static str, &'static str, Value)>>);
 
@@ -73,7 +73,7 @@ async fn every_gate_of_a_move_closes_by_itself() {
     is_refused(&policy, "global-table", "old").await;
     described.as_if(None);
 
-    // Somebody goes on writing.
+    // A program continues to write.
     let going_on = going_on(&deployment);
     is_refused(&attested(&[], "quiet=1", "3"), "stop-too-long", "is open").await;
     going_on.abort();
@@ -87,7 +87,7 @@ async fn every_gate_of_a_move_closes_by_itself() {
     }
 }
 
-/// Somebody's entry in the quarantine.
+/// An entry in the quarantine.
 async fn quarantined(deployment: &Deployment, mapping: &Mapping) -> Item {
     let entry = Quarantined::set_aside("s3://bucket/batch", Fence::of_scan(Epoch::FIRST));
     let Action::Put(row) = entry.enter(mapping).action else { panic!("an entry is put") };

@@ -1,4 +1,4 @@
-//! The replicator cannot carry anything back, for one reason after the other: nobody is stopped, and nothing is changed.
+//! The replicator cannot copy back, for one reason after the other: no writer is stopped, and nothing is changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::*;
 
-/// What is wrong at the moment, for the replicator and the operator.
+/// The current faults, for the replicator and the operator.
 #[derive(Default)]
 struct Wrong {
     /// The replicator may not put items of the old table.
     denied: AtomicBool,
-    /// The new table has another stream than the one that is followed.
+    /// The new table has another stream than the followed one.
     replaced: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ async fn writers_do_not_move_before_the_replicator_has_shown_that_it_can_carry_i
     let words = |flags: &[&'static str], waits: &'static str| {
         [&["switch", RETROFIT, "--writers", "attested", "--waits", waits][..], flags].concat()
     };
-    // Somebody forgot the way back: nobody follows the new table.
+    // No mapping follows the new table.
     let said = refused(&deployment, &words(&[], "proof=1")).await;
     assert!(said.contains("reverse-unproven") && said.contains("FollowBack"), "{said}");
     assert_eq!(phase(&deployment).await, "tidy");
@@ -69,17 +69,17 @@ async fn writers_do_not_move_before_the_replicator_has_shown_that_it_can_carry_i
     assert_eq!(phase(&deployment).await, "tidy");
     wrong.denied.store(false, Ordering::Relaxed);
 
-    // The stream that is followed is not the one that the table has.
+    // The followed stream is not the table's current one.
     wrong.replaced.store(true, Ordering::Relaxed);
     let said = refused(&deployment, &words(&[], "proof=2")).await;
     assert!(said.contains("reverse-unproven") && said.contains("another one now"), "{said}");
     assert_eq!(phase(&deployment).await, "tidy");
     wrong.replaced.store(false, Ordering::Relaxed);
 
-    // All is well, and nothing that was tried before has voided the comparison.
+    // Without faults it succeeds, and the failed attempts have not voided the comparison.
     assert_eq!(deployment.done(&words(&[], "proof=30")).await["phase"], "reversed");
 
-    // The other way round: the flow that ran before the switch may have been switched off since.
+    // In the other direction: the flow before the switch may have been disabled since.
     there.stop().await.unwrap();
     let said = refused(&deployment, &words(&["--back"], "proof=1")).await;
     assert!(said.contains("reverse-unproven") && said.contains("FollowStream"), "{said}");

@@ -1,4 +1,4 @@
-//! Somebody switches a stream off while writers are stopped: nothing tells any more whether all has arrived.
+//! A stream is disabled while writers are stopped: it is then unknown whether all records have arrived.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ async fn a_stop_whose_stream_is_gone_is_taken_back() {
     let take_back = ["switch", RETROFIT, "--back"];
     assert!(refused(&deployment, &take_back).await.contains("wrong-phase"));
 
-    // While the command waits for silence, somebody gives the source another stream. The end of the former one is silent, too.
+    // While the command waits for silence, the source gets another stream. The end of the former one is silent too.
     let words = ["switch", RETROFIT, "--writers", "attested", "--waits", "quiet=4"];
     let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while deployment.done(&["status", RETROFIT]).await["phase"] != "closing" {
@@ -52,7 +52,7 @@ async fn a_stop_whose_stream_is_gone_is_taken_back() {
     stream(&deployment, false).await;
     let again = ["switch", RETROFIT, "--writers", "attested"];
     assert!(refused(&deployment, &again).await.contains("stream"), "it is off");
-    // Streams are told apart by the millisecond.
+    // Stream labels differ by milliseconds.
     tokio::time::sleep(Duration::from_millis(5)).await;
     stream(&deployment, true).await;
     assert!(refused(&deployment, &again).await.contains("stream"), "the new one is not followed yet");

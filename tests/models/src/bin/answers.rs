@@ -1,5 +1,5 @@
-//! Random models, items and requests, asked through Rust: one JSON line each, with every page of the answer, for the packages in other
-//! languages to compare with. `answers FROM..TO ENDPOINT`; the tables stay at the endpoint.
+//! Random models, items and requests, answered through Rust: one JSON line each, with every page of the answer, for
+//! comparison with the packages in other languages. `answers FROM..TO ENDPOINT`; the tables stay at the endpoint.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -16,9 +16,9 @@ use keyfold_dynamo::{
 use keyfold_testkit::case::Case;
 use serde_json::{Value, json};
 
-/// The most pages of one answer.
+/// Maximum pages of one answer.
 const PAGES_MAX: usize = 12;
-/// Puts under way at once.
+/// Puts in flight.
 const PUTS: usize = 8;
 /// The name that the generator gives to every table.
 const TABLE: &str = "tableOfTheCase";
@@ -37,7 +37,7 @@ async fn main() -> Result<()> {
 }
 
 async fn answered(client: &Client, case: &Case) -> Result<Value> {
-    // Every case has a table of its own, so that all of them can stay.
+    // Every case has a separate table, so that all can stay.
     let text = case.manifest.replacen(TABLE, &format!("case{}", case.seed), 1);
     let model = manifest::model("case.toml", &text).map_err(|report| anyhow!(report))?;
     let (table, request) = (&model.tables[0], &case.asking.request);
@@ -80,7 +80,7 @@ async fn pages(
                 pages.push(json!({ "code": error.code() }));
                 from = None;
             }
-            // DynamoDB's own refusal; every language has its SDK's words for it.
+            // DynamoDB's own refusal, whose message depends on the language's SDK.
             Err(QueryError::Dynamo(_)) => {
                 pages.push(json!({ "code": "dynamo" }));
                 from = None;

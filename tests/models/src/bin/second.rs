@@ -1,7 +1,7 @@
-//! `second`: the samples' tables and questions on any DynamoDB, each answer compared with a look at every item.
+//! `second`: the samples' tables and questions on any DynamoDB, each answer compared with a check of every item.
 //!
-//! It is how the checks try a second implementation beside the embedded one. Indexes with native multi-attribute keys are
-//! left out: that implementation does not know them.
+//! The checks use it to test another implementation than the embedded one. Indexes with native multi-attribute keys are
+//! skipped, because that implementation does not support them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 
 fn say(text: &str) {
     use std::io::Write;
-    // Nobody listening is no failure of the answers.
+    // A closed standard output is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
@@ -140,7 +140,7 @@ impl Sample {
         Ok(Sample { model, items })
     }
 
-    /// Asks, and compares with what a look at every item gives.
+    /// Asks the question, and compares the answer with a check of every item.
     async fn ask(&self, client: &Client, question: &str) -> anyhow::Result<usize> {
         let request: QueryRequest = serde_json::from_str(question)?;
         let checked = check(&self.model, &request, &Caller::Trusted)?;

@@ -1,6 +1,7 @@
-//! A condition of a meaning, and what it says of an item: the rules of DynamoDB's filters, in this crate's own words.
+//! A condition of a meaning, evaluated for an item by the rules of DynamoDB's filters, implemented independently in
+//! this crate.
 //!
-//! Not by `keyfold_core::query::Condition`: that is what is tested.
+//! It does not use `keyfold_core::query::Condition`, which is under test.
 
 use std::cmp::Ordering;
 
@@ -16,12 +17,12 @@ pub enum Asked {
     Is {
         /// The attribute: `PromotionInfo.Rotation`.
         attribute: String,
-        /// What is asked.
+        /// The operator.
         op: Op,
-        /// With what.
+        /// Its operands.
         values: Vec<Json>,
     },
-    /// One of these at least.
+    /// At least one of these.
     Any(Vec<Asked>),
     /// All of these.
     All(Vec<Asked>),
@@ -29,7 +30,7 @@ pub enum Asked {
     Not(Box<Asked>),
 }
 
-/// What is asked of an attribute.
+/// An operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are what they are called")]
 pub enum Op {

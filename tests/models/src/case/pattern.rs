@@ -1,4 +1,4 @@
-//! An access pattern: what it means, what the answer is, and the request that was published for it.
+//! An access pattern: its meaning, its answer, and the request published for it.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ pub struct Natural {
 pub struct Pattern {
     /// Its id.
     pub id: String,
-    /// What is asked, over natural attributes. Without one only a refusal can be expected.
+    /// The meaning, over natural attributes. Without one only a refusal can be expected.
     pub meaning: Option<Meaning>,
     /// Is the published request a scan, or is one of its parts?
     pub is_published_scan: bool,
@@ -33,16 +33,16 @@ pub struct Pattern {
     pub expected: Option<Expected>,
 }
 
-/// What a pattern means.
+/// The meaning of a pattern.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Meaning {
     /// The entities; empty for all.
     pub entities: Vec<String>,
-    /// The conditions: all of them.
+    /// The conditions, all of which must hold.
     pub conditions: Vec<Asked>,
     /// The order, outermost first.
     pub order: Vec<Sorted>,
-    /// The most items.
+    /// Maximum items.
     pub limit: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ pub struct Sorted {
 pub struct Expected {
     /// The items, by their places in the file.
     pub items: Vec<usize>,
-    /// Those that may stand in where a limit cuts through equals.
+    /// Items that are equally correct where a limit cuts through equal ones.
     pub stand_ins: Vec<usize>,
 }
 
@@ -104,13 +104,13 @@ impl Meaning {
         Ok(Meaning { entities, conditions, order, limit })
     }
 
-    /// Does an item match, whatever the limit?
+    /// Does an item match, ignoring the limit?
     pub fn matches(&self, natural: &Natural) -> bool {
         (self.entities.is_empty() || self.entities.contains(&natural.entity))
             && self.conditions.iter().all(|condition| condition.holds(&natural.attributes))
     }
 
-    /// The places of all matching items, in order, whatever the limit.
+    /// The positions of all matching items, in order, ignoring the limit.
     pub fn all_matches(&self, natural: &[Natural]) -> Vec<usize> {
         let mut found: Vec<usize> = (0..natural.len()).filter(|at| self.matches(&natural[*at])).collect();
         found.sort_by(|a, b| self.compare(&natural[*a].attributes, &natural[*b].attributes));

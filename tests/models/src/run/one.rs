@@ -1,4 +1,4 @@
-//! One case: loaded, asked, compared.
+//! One case: loaded, queried, compared.
 
 use keyfold_core::model::Model;
 use keyfold_core::query::QueryRequest;
@@ -11,7 +11,7 @@ use crate::request::request;
 use crate::subject::{Answered, AskError, Subject, chain};
 use crate::summary::summary;
 
-/// The page size at which every pattern is asked once more, page by page.
+/// The page size of a second run of every pattern.
 const SMALL_PAGE_ITEMS: u32 = 3;
 
 /// Runs one case.
@@ -43,7 +43,7 @@ impl Runner<'_> {
     async fn row(&self, pattern: &Pattern) -> Row {
         let mut row = Row { pattern: pattern.id.clone(), ..Row::default() };
         let Some(meaning) = &pattern.meaning else {
-            // Nothing to ask: there is only a request that DynamoDB would refuse, and that nobody can put to us.
+            // Without a meaning there is only a request that DynamoDB would refuse, and that cannot be expressed here.
             row.verdict = PatternResult::Refused { what: "it has no meaning to be asked by".to_owned() };
             row.is_right_to_refuse = pattern.expect_error;
             return row;
@@ -68,10 +68,10 @@ impl Runner<'_> {
         row
     }
 
-    /// The request; with a scan allowed where nothing else answers, and the published model scans too.
+    /// The request; with a scan allowed if there is no other plan, and the published model scans too.
     fn asked(&self, pattern: &Pattern, meaning: &Meaning) -> QueryRequest {
         let mut asked = request(self.subject.table(), self.case, meaning);
-        // The whole answer is wanted, so in pages as large as they come.
+        // The whole answer is needed, so the pages are as large as possible.
         asked.limit = asked.limit.or(Some(PAGE_ITEMS_MAX));
         let may_scan = pattern.is_published_scan || self.allow_scan;
         if may_scan && matches!(self.subject.plan(&asked), Err(AskError::Plan(_))) {
@@ -80,7 +80,7 @@ impl Runner<'_> {
         asked
     }
 
-    /// What is wrong: with the answer, with the same answer in small pages, or with the count.
+    /// The error in the answer, in the same answer in small pages, or in the count.
     async fn fault(
         &self,
         pattern: &Pattern,
