@@ -1,6 +1,6 @@
-//! Projection beside a plain clone of the item: `cargo bench -p keyfold-core --bench index`.
+//! Projection compared with a plain clone of the item: `cargo bench -p keyfold-core --bench index`.
 //!
-//! A clone is what an ALL projection cannot do without. Sizes and changes copy nothing.
+//! An ALL projection needs at least a clone. Sizes and changes copy nothing.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! For each code: a manifest that earns it, and nothing else.
+//! For each code: a manifest that causes it, and no other.
 
 use std::collections::BTreeSet;
 
 use keyfold_core::manifest::{Severity, codes, model, parse};
 
-/// A table with these fields, and whatever follows. It has a sort key and attributes of most types.
+/// A table with these fields, followed by `rest`. It has a sort key and attributes of most types.
 fn table(fields: &str, rest: &str) -> String {
     format!(
         "[tables.t]\nname = \"tbl\"\npartition = \"id\"\nsort = \"at\"\nexpect = {{ items-per-partition = 10, item-bytes = 10 }}\n\
@@ -145,7 +145,7 @@ fn many_indexes(count: usize, allow: &str) -> String {
     table(allow, &(0..count).map(index).collect::<String>())
 }
 
-/// What 130 unknown fields earn.
+/// The codes for 130 unknown fields.
 const MANY: [&str; 101] = {
     let mut codes = ["unknown-field"; 101];
     codes[100] = "more-errors";
@@ -295,7 +295,7 @@ fn keys() -> Vec<(&'static [&'static str], String)> {
     ]
 }
 
-/// Three indexes that project so many attributes together.
+/// Three indexes that together project this many attributes.
 fn projected(count: usize) -> String {
     let attributes: String = (0..40).map(|at| format!("a{at} = \"string\"\n")).collect();
     let index = |at: usize| {
@@ -369,7 +369,7 @@ fn questions_and_retrofits() -> Vec<(&'static [&'static str], String)> {
     ]
 }
 
-/// What `check` finds and a program goes on with.
+/// Findings of `check` that do not stop a program.
 fn strict() -> Vec<(&'static [&'static str], String)> {
     let u = "[tables.u]\nname = \"other\"\npartition = \"{origin}#{key}\"\nattributes = { key = \"string\", origin = \"string\" }\n\
              [tables.w]\nname = \"third\"\npartition = \"key\"\nattributes = { key = \"string\" }\n";
@@ -436,7 +436,7 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
         (&["shared-target"], two("set = { origin = \"t\" }", "set = { origin = \"t\" }")),
         (&["shared-target"], two("set = { more = \"t\" }", "set = { more = \"w\" }")),
         (&[], two("set = { origin = \"t\" }", "set = { origin = \"w\" }")),
-        // One is begun after the other was given up; `start` keeps them apart.
+        // The second starts after the first was abandoned; `start` prevents both at once.
         (&[], retrofits("[retrofits.a]\nfrom = \"t\"\nto = \"u\"\n[retrofits.b]\nfrom = \"t\"\nto = \"u\"")),
         (&["limit-too-high"], rest("[questions.t.q]\nwhere = [\"id\"]\nlimit = 1001")),
         (&[], rest("[questions.t.q]\nwhere = [\"id\"]\nlimit = 1000")),

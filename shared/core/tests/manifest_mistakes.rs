@@ -205,7 +205,7 @@ fn a_mistake_in_a_template_is_pointed_at_within_its_string() {
     assert_eq!(pointed("\"{id}\\u002D{fre}\""), "\"{id}\\u002D{fre}\"", "with escapes, the whole string");
 }
 
-/// The text is as long as its mistakes are many, but what is told of it is not.
+/// The report stays short, even for a text with hundreds of thousands of mistakes.
 #[test]
 fn a_text_of_nothing_but_mistakes_is_told_in_a_few_lines() {
     let broken_lines = "x\n".repeat(400_000);

@@ -1,4 +1,4 @@
-//! The sample manifests are clean, their data fits them, and editors that know the schema agree.
+//! The sample manifests have no findings, their data fits them, and the JSON Schema accepts them.
 
 use keyfold_core::manifest::{parse, schema};
 use keyfold_core::model::{IndexKind, KeySource, Model, Projection};

@@ -1,4 +1,4 @@
-//! Whatever the text: no panic, and a model exactly if there is no error.
+//! For any text: no panic, and a model exactly if there is no error.
 
 use keyfold_core::manifest::{Severity, model, parse, render};
 use proptest::prelude::*;
@@ -21,9 +21,9 @@ fn model_xor_errors(text: &str) -> Result<(), TestCaseError> {
     }
     let rendered = parsed.render(text, true);
     prop_assert_eq!(rendered.is_empty(), parsed.diagnostics.is_empty());
-    // A program that looks for no warnings gets the same model, or the same text.
+    // A program that skips warnings gets the same model, or the same report.
     prop_assert_eq!(model("keyfold.toml", text), parsed.model.clone().ok_or(parsed.render(text, false)));
-    // Rendering beside another text is wrong, but it must not panic.
+    // Rendering with another text is wrong, but must not panic.
     render("other.toml", &text[text.ceil_char_boundary(text.len() / 2)..], &parsed.diagnostics, false);
     Ok(())
 }

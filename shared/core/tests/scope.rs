@@ -51,7 +51,7 @@ fn an_index_serves_a_scope_only_if_its_partition_key_fixes_it() {
         served(&model, serde_json::json!({ "table": "tasks", "where": conditions }))
     };
     assert_eq!(ask(serde_json::json!({})), "byOrg");
-    // The shards are of one organisation, so reading all of them tells nothing of another.
+    // The shards belong to one organisation, so reading all of them reveals nothing of another.
     assert_eq!(ask(serde_json::json!({ "owner": "joe" })), "byOrgShard byOrgShard byOrgShard byOrgShard");
     // In lower case, `Acme` and `acme` are one partition.
     assert_eq!(ask(serde_json::json!({ "at": 1 })), "byOrg");

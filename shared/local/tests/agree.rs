@@ -1,8 +1,8 @@
-//! The model table of the testkit and the embedded DynamoDB do the same: the same random operations on both, over the real
-//! protocol, and what comes of each is compared: items, pages, start keys, refusals, consumed capacity.
+//! The testkit's model table and the embedded DynamoDB behave the same: the same random operations run on both, over
+//! the real protocol, and the results are compared: items, pages, start keys, refusals, consumed capacity.
 //!
-//! `KEYFOLD_OPERATIONS` says how many; `KEYFOLD_SEED` the first seed. Where the embedded DynamoDB is known to differ from
-//! DynamoDB is in `agree/differences.rs`, each difference with a name, and how often each was met is printed.
+//! `KEYFOLD_OPERATIONS`: the number of operations; `KEYFOLD_SEED`: the first seed. `agree/differences.rs` lists the
+//! known differences between the embedded DynamoDB and DynamoDB by name; the number of occurrences of each is printed.
 
 #![expect(clippy::print_stdout, reason = "the tally is for the reader of the test's output")]
 
@@ -32,7 +32,7 @@ use endpoint::Endpoint;
 const OPERATIONS_DEFAULT: usize = 4_000;
 /// Operations on one table.
 const OPERATIONS_PER_TABLE: usize = 250;
-/// The most tables whose disagreement is printed.
+/// Maximum tables whose differences are printed.
 const REPORTS_MAX: usize = 5;
 /// Tables at work at the same time.
 const TABLES_AT_ONCE: usize = 8;
@@ -41,7 +41,7 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// What was met: the kind of operation and outcome, or the name of a difference.
+/// The kinds of operations and results, and the names of differences, with counts.
 type Tally = BTreeMap<String, usize>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -120,7 +120,7 @@ fn item_of(table: &ModelTable, operation: &Operation) -> Option<Item> {
     table.get(&key).ok()?.cloned()
 }
 
-/// The same outcome. What DynamoDB leaves open is not compared: the order of a scan.
+/// The same result. Aspects that DynamoDB leaves open, such as the order of a scan, are not compared.
 fn same(table: &Table, operation: &Operation, expected: &OperationResult, found: &OperationResult) -> bool {
     match (operation, expected, found) {
         (Operation::Read(reading), OperationResult::Pages(a), OperationResult::Pages(b))

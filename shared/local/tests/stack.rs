@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How often something is looked for that another task does, and how long between two looks.
+/// How often to check for the result of another task, and the pause between two checks.
 const LOOKS_MAX: usize = 200;
 const LOOK: Duration = Duration::from_millis(50);
 

@@ -1,4 +1,4 @@
-//! Failures become errors with stable codes, and say nothing of items.
+//! Failures become errors with stable codes, without the contents of items.
 
 use keyfold_dynamo::{DynamoError, PageRequest, QueryPage, query_page};
 use serde_json::json;

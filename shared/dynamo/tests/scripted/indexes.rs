@@ -1,4 +1,4 @@
-//! What is sent to add an index to a live table, and when nothing is.
+//! The requests that add an index to a live table, and the cases without requests.
 
 use keyfold_core::manifest;
 use keyfold_core::model::Model;
@@ -93,7 +93,7 @@ async fn nothing_is_sent_while_the_table_or_an_index_is_being_changed() {
     let active = || live("ACTIVE", &[by_who(), by_day("ACTIVE")]);
     let answers = vec![
         live("UPDATING", &[by_who()]),
-        // Somebody else was faster: of an index that nobody wants here, too.
+        // Another program was faster, also with an index that is not requested here.
         live("ACTIVE", &[by_who()]),
         refusal(400, "ResourceInUseException", "busy"),
         live("ACTIVE", &[by_who()]),

@@ -1,4 +1,4 @@
-//! New items in batches, when DynamoDB does not do as asked at once.
+//! Batches of new items when DynamoDB does not process them at once.
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
@@ -38,7 +38,7 @@ async fn put(answers: Vec<crate::script::Answer>, ids: &[&str]) -> (Inserted, Ve
     (inserted, requests)
 }
 
-/// The ids that a request carries. One item goes in a PutItem.
+/// The ids in a request. A single item is sent by PutItem.
 fn ids((operation, body): &(String, Value)) -> Vec<String> {
     if operation == "PutItem" {
         return vec![body["Item"]["id"]["S"].as_str().unwrap().to_owned()];

@@ -1,4 +1,4 @@
-//! What DynamoDB leaves of a batch is sent again, and only that.
+//! Unprocessed parts of a batch are sent again, and only those.
 
 use futures_util::stream;
 use keyfold_core::model::{KeyAttribute, KeySource, ScalarType, Table};

@@ -1,5 +1,5 @@
-//! What this crate makes of DynamoDB's rarer answers: throttling, leftovers, faults, silence. A server that reads from a
-//! script stands in for DynamoDB, because none on this machine gives such answers.
+//! The handling of DynamoDB's rarer responses: throttling, unprocessed items, faults, silence. A scripted server
+//! replaces DynamoDB, because no local one gives such responses.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an error is a failure")]
 

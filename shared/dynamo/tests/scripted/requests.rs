@@ -1,4 +1,4 @@
-//! What is sent: always a limit, always the question what it cost, never an empty map.
+//! The requests: always with a limit and `ReturnConsumedCapacity`, never with an empty map.
 
 use keyfold_core::value::AttributeValue;
 use keyfold_dynamo::{Fetch, PageRequest, QueryPage, ScanPage, Segment, query_page, scan_page};

@@ -121,8 +121,8 @@ async fn new_items(count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(Stri
     batch(ChangeKind::Insert, count, answers).await
 }
 
-/// What came of a batch of so many records of this kind, one request at a time; and each request, with how many statements
-/// it has.
+/// The result of a batch of `count` records of this kind, one request at a time; and each request, with its number of
+/// statements.
 async fn batch(kind: ChangeKind, count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(String, usize)>) {
     let (client, requests) = scripted(answers).await;
     let text = |name: &str, text: String| (name.to_owned(), AttributeValue::S(text));

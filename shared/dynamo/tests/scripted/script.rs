@@ -8,13 +8,13 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// One answer: a status and a body. Status 0 stands for silence.
+/// One response: a status and a body. Status 0: no response.
 pub(crate) type Answer = (u16, String);
 
 /// The requests so far: operation and body.
 pub(crate) type Requests = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// A client whose requests get these answers, each in a connection of its own. The last answer is given again and again.
+/// A client whose requests get these responses, each over a separate connection. The last response is repeated.
 pub(crate) async fn scripted(answers: Vec<Answer>) -> (Client, Requests) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

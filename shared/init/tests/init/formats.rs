@@ -1,4 +1,4 @@
-//! Each format: what it says becomes what the manifest says.
+//! Each format: its contents appear in the manifest.
 
 use crate::seeds::*;
 use crate::{has, import, model};
@@ -148,7 +148,7 @@ fn a_data_model_brings_items_and_says_its_patterns() {
     assert!(report.notes.iter().any(|note| note.contains("a note by its id")), "{:?}", report.notes);
 }
 
-/// What a manifest does not model is listed by name, in the report and in the manifest, even if nobody here has heard of it.
+/// Features that a manifest cannot express are listed by name, in the report and in the manifest, even unknown ones.
 #[test]
 fn nothing_of_a_table_is_lost_silently() {
     let told = |text: &str, words: &[&str]| {

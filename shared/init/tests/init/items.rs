@@ -1,4 +1,4 @@
-//! What items show, with the proof that they fold to what they are.
+//! Findings from items, with the proof that the items fold to their stored keys.
 
 use crate::seeds::{DESCRIBE, ITEMS, TTL};
 use crate::{has, import};
@@ -158,7 +158,8 @@ fn one_name_with_two_types_stays_undeclared() {
     assert!(report.manifest.contains("# v is not declared. # in 2 of 2"), "{}", report.manifest);
 }
 
-/// Rows of a table without attributes for its ids: `o#1` and `c#1` are of different things, though both end in the same digits.
+/// Rows of a table without attributes for its ids: `o#1` and `c#1` belong to different entities, though both end in the
+/// same digits.
 #[test]
 fn a_part_that_only_the_key_has_is_read_from_it_and_named_by_its_prefix() {
     let kinds = [("customer", "c#1", "c#1"), ("customer", "c#2", "c#2"), ("orderItem", "o#1", "p#1")];

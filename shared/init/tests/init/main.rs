@@ -13,7 +13,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::Model;
 use keyfold_init::{Options, Report, Source, init, read};
 
-/// Imports texts, each as a file of its own.
+/// Imports texts, each as a separate file.
 fn import(texts: &[&str]) -> Report {
     let drafts = texts.iter().enumerate().map(|(at, text)| {
         let source = Source { name: format!("source{at}"), text: (*text).to_owned() };
@@ -28,7 +28,7 @@ fn model(report: &Report) -> Model {
     parsed.model.unwrap_or_else(|| panic!("{:#?}\n{}", parsed.diagnostics, report.manifest))
 }
 
-/// The manifest has these lines, wherever, apart from comments behind them.
+/// The manifest contains these lines in any order, ignoring comments at their ends.
 #[track_caller]
 fn has(report: &Report, lines: &[&str]) {
     for line in lines {

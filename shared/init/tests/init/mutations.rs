@@ -1,6 +1,6 @@
-//! Broken sources: bytes and tokens are changed, and every reader answers with a manifest or an error, never a panic.
+//! Broken sources: bytes and tokens are changed, and every reader returns a manifest or an error, without a panic.
 //!
-//! `KEYFOLD_CASES` says how many, `KEYFOLD_MODELS` names a folder with more seeds, `KEYFOLD_SEED` another run.
+//! `KEYFOLD_CASES`: the number of cases, `KEYFOLD_MODELS`: a folder with more seeds, `KEYFOLD_SEED`: another run.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ const TOKENS: [&str; 34] = [
 ];
 /// The largest seed that is changed: larger ones take their time without showing more.
 const SEED_BYTES_MAX: usize = 8 * 1024;
-/// Of so many cases two are worked on to the end.
+/// Of this many cases, two run the complete import.
 const INIT_EVERY: u64 = 20;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -112,7 +112,7 @@ fn broken(rng: &mut fastrand::Rng, seeds: &[String]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A JSON source in which some values were replaced, taken away, renamed or put elsewhere: it parses, so the reader goes on.
+/// A JSON source with some values replaced, removed, renamed or moved: it parses, so the reader continues.
 fn odd(rng: &mut fastrand::Rng, seeds: &[Value]) -> String {
     let mut whole = seeds[rng.usize(..seeds.len())].clone();
     for _ in 0..rng.usize(1..4) {
@@ -204,7 +204,7 @@ fn no_broken_source_makes_a_reader_panic() {
     for case in 0..setting("KEYFOLD_CASES", 4_000) {
         let text = if case % 2 == 0 { broken(&mut rng, &seeds) } else { odd(&mut rng, &parsed) };
         let error = match read(&Source { name: "a".to_owned(), text }) {
-            // What was read is worked on to the end for some: that takes longer than to read it.
+            // Some cases run the complete import, which takes longer than reading.
             Ok(draft) if case % INIT_EVERY < 2 => {
                 match init(vec![("a".to_owned(), draft)], Options::default()) {
                     Ok(report) => {

@@ -1,4 +1,4 @@
-//! Several sources for one table: structure from the one that knows it, meaning from the other, contradictions reported.
+//! Several sources for one table: structure from the more reliable one, meaning from the schema, conflicts reported.
 
 use crate::seeds::{ELECTRODB, ITEMS, TTL};
 use crate::{has, import};

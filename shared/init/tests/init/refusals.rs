@@ -1,4 +1,4 @@
-//! What is no model: one clear line, with its place.
+//! Invalid sources: one clear line, with the position.
 
 use keyfold_init::{ReadError, SOURCE_BYTES_MAX, Source, read};
 

@@ -98,7 +98,7 @@ pub(crate) const MCP: &str = r#"{"tables":[{"table_config":{"table_name":"Shop",
 pub(crate) const DATA_MODEL: &str = r#"{"tables":[{"TableName":"Notes","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}]}],
 "items":{"Notes":[{"PutRequest":{"Item":{"id":{"S":"n1"},"text":{"S":"hello"}}}}]},"access_patterns":[{"pattern":"1","description":"a note by its id","table":"Notes"}]}"#;
 
-/// All of them.
+/// All seeds.
 pub(crate) const ALL: [&str; 12] = [
     DESCRIBE,
     TTL,

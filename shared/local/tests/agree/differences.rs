@@ -21,12 +21,12 @@ pub(crate) enum Difference {
     UpdateReturnsKey,
     /// A key condition with an empty value is taken.
     EmptyBound,
-    /// A scan of a local index does not fetch what the index does not hold.
+    /// A scan of a local index does not fetch attributes that the index lacks.
     ScanFetchesNothing,
-    /// A query of a table without a sort key begins anew at its start key: its pages never end.
+    /// A query of a table without a sort key restarts at its start key, so its pages never end.
     QueryRestarts,
-    /// An update that would be refused (a change of the primary key, an empty index key), and whose condition fails too, fails
-    /// on its condition. What DynamoDB looks at first is documented for neither.
+    /// An update that is invalid (a change of the primary key, an empty index key), and whose condition fails too,
+    /// fails on its condition. DynamoDB does not document which check comes first.
     ConditionFirst,
 }
 
@@ -52,7 +52,7 @@ impl Difference {
         }
     }
 
-    /// Is the operation one that is not even asked?
+    /// Is the operation not even sent?
     pub(crate) fn before(table: &Table, operation: &Operation) -> Option<Difference> {
         let Operation::Read(reading) = operation else { return None };
         match reading.operation {
@@ -64,7 +64,7 @@ impl Difference {
         }
     }
 
-    /// Do the outcomes differ in a known way, and in no other?
+    /// Do the results differ only in a known way?
     pub(crate) fn after(
         table: &Table,
         operation: &Operation,

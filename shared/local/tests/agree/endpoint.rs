@@ -19,7 +19,7 @@ use keyfold_dynamo::{
 use keyfold_testkit::operation::{Operation, OperationResult, PAGES_MAX, Reading};
 use keyfold_testkit::table::{Change, Page as ModelPage, ReadConsumed, Shown, WriteConsumed};
 
-/// A table behind a client.
+/// A table accessed by a client.
 pub(crate) struct Endpoint<'e> {
     pub(crate) client: &'e Client,
     pub(crate) table: &'e Table,

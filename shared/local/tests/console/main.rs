@@ -1,4 +1,4 @@
-//! The console over its port: the page, what it reads, and whom it answers.
+//! The console over its port: the page, its data, and its allowed callers.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -105,7 +105,7 @@ impl World {
         (status, serde_json::from_str(&body).unwrap())
     }
 
-    /// What a view shows.
+    /// The content of a view.
     async fn view(&self, path: &str) -> Value {
         let (status, body) = self.get(path).await;
         assert_eq!(status, 200, "{path}: {body}");
@@ -239,7 +239,7 @@ async fn an_index_is_shown_as_it_is_stored_and_says_who_is_absent() {
     assert!(shown["absent"]["reasons"][0]["reason"].as_str().unwrap().contains("is missing"));
     let whole = world.view("/console/tables/audit/entries").await;
     assert_eq!((&whole["entries"], &whole["absent"]), (&json!(31), &Value::Null));
-    // Markup stays what it is: JSON carries it, and the page writes it as text.
+    // Markup is data: JSON contains it unchanged, and the page inserts it as text.
     assert!(whole.to_string().contains("<script>alert(1)</script>"));
 }
 

@@ -1,4 +1,4 @@
-//! What the console shows of a retrofit.
+//! Retrofits in the console.
 
 use std::ops::ControlFlow;
 

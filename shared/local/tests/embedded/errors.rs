@@ -1,4 +1,4 @@
-//! What the embedded DynamoDB refuses becomes errors with stable codes.
+//! Refusals of the embedded DynamoDB become errors with stable codes.
 
 use keyfold_dynamo::{TableOptions, describe, put, query_page};
 use keyfold_local::EmbeddedDynamo;

@@ -153,7 +153,7 @@ pub(crate) fn ats(items: &[Item]) -> Vec<u32> {
     items.iter().map(|item| written(&item["at"]).parse().unwrap()).collect()
 }
 
-/// What a string or a number looks like.
+/// The text of a string or a number.
 pub(crate) fn written(value: &AttributeValue) -> &str {
     match value {
         AttributeValue::S(text) | AttributeValue::N(text) => text,

@@ -9,7 +9,7 @@ use keyfold_local::{AllowedHosts, EmbeddedDynamo, EmbeddedOptions, Store};
 
 use crate::fixture::{item, number, text, visits};
 
-/// What reading an answer waits for at most, so that a test that fails ends.
+/// Maximum wait for a response, so that a failing test ends.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
 const PUT: &str = r#"{"TableName":"VisitsOfPlaces","Item":{"user":{"S":"joe"},"at":{"N":"7"}}}"#;
 
@@ -28,7 +28,7 @@ fn told(dynamo: &EmbeddedDynamo, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).to_lowercase()
 }
 
-/// PutItem as a page's program would send it: with these headers on top of what DynamoDB asks for.
+/// PutItem as a page's script would send it: with these headers in addition to DynamoDB's.
 fn put(dynamo: &EmbeddedDynamo, headers: &str) -> String {
     let length = PUT.len();
     let request = format!(
@@ -127,7 +127,7 @@ async fn many_clients_at_once_are_all_answered() {
     let dynamo = with_visits(EmbeddedOptions::default()).await;
     put(&dynamo, "host: localhost\r\n");
     let asked = (0..40).map(|_| async {
-        // Each with connections of its own.
+        // Each with its own connections.
         let client = plain_client(dynamo.endpoint(), &keyfold_dynamo::Settings::default());
         let keys = vec![item([("user", text("joe")), ("at", number(7))])];
         let batch = BatchGet { table: visits().name, keys, ..BatchGet::default() };

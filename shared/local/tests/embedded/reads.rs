@@ -1,4 +1,4 @@
-//! Every index answers, page by page, with what it holds and what it cost.
+//! Every index can be read, page by page, with its projected attributes and the consumed units.
 
 use std::collections::BTreeSet;
 
@@ -171,7 +171,7 @@ async fn a_batch_of_a_hundred_keys_is_read_and_one_more_is_refused() {
     let got = batch_get(&client, &batch).await.unwrap();
     let mut found = ats(&got.items);
     found.sort_unstable();
-    // Keys that no item has are not in the answer; they cost half a unit all the same.
+    // Keys without an item are not in the answer, but cost half a unit each.
     assert_eq!((found, got.consumed.units), ((250..300).collect(), 50.0));
     batch.projection = Some("#n".to_owned());
     batch.names.insert("#n".to_owned(), "note".to_owned());

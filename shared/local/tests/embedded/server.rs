@@ -1,4 +1,4 @@
-//! Starting and stopping: files, ports, and everything that is in the way.
+//! Starting and stopping: files, ports, and every error.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -79,7 +79,7 @@ fn half_a_request_does_not_hold_the_end_up_for_ever() {
     let dynamo = EmbeddedDynamo::file(&path).unwrap();
     let mut client = TcpStream::connect(address(&dynamo)).unwrap();
     client.write_all(b"POST / HTTP/1.1\r\ncontent-length: 10\r\n\r\n{").unwrap();
-    // Until the server has begun to read: a request that it does not know of holds nothing up.
+    // Until the server has started to read: a request that it has not seen does not delay the end.
     std::thread::sleep(Duration::from_millis(300));
     let begun = Instant::now();
     dynamo.shutdown();

@@ -1,4 +1,4 @@
-//! Tables come out as the model says, and differences are seen.
+//! Tables are created as in the model, and differences are found.
 
 use keyfold_core::model::{IndexKind, Projection};
 use keyfold_dynamo::{DynamoError, EnsureError, TableOptions, create_table, describe, ensure_table};

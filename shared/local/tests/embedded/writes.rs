@@ -92,7 +92,7 @@ async fn a_load_writes_everything_and_of_one_key_the_last() {
     let client = dynamo.client();
     let table = table("RoundsOfCounting", "id:N", None, Vec::new());
     dynamo.create_tables([&table], TableOptions::default()).await.unwrap();
-    // 40 rounds over 50 keys: each key comes again while batches with it are under way, and in two spellings.
+    // 40 rounds over 50 keys: each key is repeated while batches with it are in flight, and in two spellings.
     let round = |round: u32| {
         (0..50).map(move |id| {
             let id = if round.is_multiple_of(2) { format!("{id}") } else { format!("{id}.0") };
@@ -125,7 +125,7 @@ async fn a_load_ends_at_an_item_that_cannot_be_written() {
     let items = (0..60).map(|at| if at == 30 { item([("user", text("joe"))]) } else { visit("joe", at) });
     let error = load(&client, &visits(), stream::iter(items)).await.unwrap_err();
     assert_eq!(error.source.code(), "item-key-missing");
-    // The batch before it was on its way, and was waited for.
+    // The previous batch was in flight and was completed.
     assert_eq!((error.loaded.written, all(&client, &visits().name).await.len()), (25, 25));
 }
 
@@ -160,7 +160,7 @@ async fn folded_keys_are_written_and_answer_their_question() {
     let found = query_page(&client, &query).await.unwrap().items;
     assert_eq!(found.len(), 1);
     assert_eq!((written(&found[0]["id"]), written(&found[0]["folded"])), ("111aaa", "123ccc-viewed-joe1"));
-    // An item that lacks a part has no folded key, and is in the table all the same.
+    // An item that lacks a part has no folded key, but is in the table.
     let all = all(&client, &audit.name).await;
     assert_eq!(all.iter().filter(|item| item.contains_key("folded")).count(), 2);
     assert_eq!(all.len(), 3);

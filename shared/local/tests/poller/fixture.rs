@@ -1,4 +1,4 @@
-//! A table with a stream, and handlers that remember what they were given.
+//! A table with a stream, and handlers that record their events.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -72,7 +72,7 @@ pub(crate) fn success() -> InvocationResult {
     InvocationResult::Response(r#"{"batchItemFailures":[]}"#.to_owned())
 }
 
-/// What handlers were given, event by event.
+/// The events of a handler.
 pub(crate) type Seen = Arc<Mutex<Vec<Vec<(String, usize)>>>>;
 
 pub(crate) fn all(seen: &Seen) -> Vec<(String, usize)> {

@@ -1,4 +1,4 @@
-//! Records come in their order, once if nothing fails, and where a poller stopped another goes on.
+//! Records are delivered in order, once if nothing fails, and a new poller continues where another stopped.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What a handler does not take: it is delivered again, then given up alone, and nothing of it is hidden.
+//! Records that a handler refuses: redelivered, then skipped alone, with nothing hidden.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! From a request in JSON to its answer: the sample manifest, the planner, the executor and sealed page tokens together,
-//! against a look at every item.
+//! From a request in JSON to its answer: the sample manifest, the planner, the executor and sealed page tokens
+//! together, compared with a check of every item.
 
 use fastrand::Rng;
 use futures_util::stream;
@@ -48,7 +48,7 @@ async fn audit() -> (EmbeddedDynamo, Client, Model, Vec<Item>) {
     (dynamo, client, model, items)
 }
 
-/// The ids of the items that match, in the order asked for.
+/// The ids of the matching items, in the requested order.
 fn expected(checked: &CheckedRequest<'_>, items: &[Item]) -> Vec<String> {
     let mut matching: Vec<&Item> = items.iter().filter(|item| checked.condition.holds(item)).collect();
     matching.sort_by(|a, b| compare_items(checked.table, &checked.order, a, b));
@@ -63,7 +63,7 @@ fn ids<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<String> {
     items.into_iter().map(id).collect()
 }
 
-/// The whole answer, page by page, each asked for by the sealed token of the one before.
+/// The whole answer, page by page, each requested with the sealed token of the previous one.
 async fn ask(client: &Client, model: &Model, mut request: QueryRequest) -> Option<Vec<Answer>> {
     let keys = TokenKeys::random().unwrap();
     let mut pages: Vec<Answer> = Vec::new();

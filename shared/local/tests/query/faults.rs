@@ -1,4 +1,4 @@
-//! What DynamoDB does to a reader now and then, put between client and endpoint.
+//! Occasional faults of DynamoDB, injected between client and endpoint.
 
 use keyfold_core::query::plan::Delivery;
 use keyfold_dynamo::{READ_ATTEMPTS_MAX, RunOptions, run};

@@ -72,7 +72,7 @@ async fn ten_items_behind_a_global_index_are_read_ten_times_not_more() {
 #[tokio::test]
 async fn pages_of_any_size_are_the_whole() {
     let client = views::shared();
-    // Half of the entries come to nothing.
+    // Half of the entries have no matching item.
     let recheck =
         Condition::all([equals("kind", text("viewed")), is("note", Comparison::Contains(text("3")))]);
     let access = || Access { recheck: recheck.clone(), ..by_kind_score("viewed") };
@@ -88,8 +88,7 @@ async fn pages_of_any_size_are_the_whole() {
     }
 }
 
-/// What an index does not know yet cannot be had on the embedded DynamoDB, whose indexes never lag: the table's item is
-/// changed between the two reads instead.
+/// The embedded DynamoDB's indexes never lag, so instead the table's item is changed between the two reads.
 #[tokio::test]
 async fn what_has_gone_or_changed_since_the_index_saw_it_is_left_out() {
     let table = views::table();

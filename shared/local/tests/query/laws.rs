@@ -1,5 +1,4 @@
-//! The law of pages, on plans made at random: one after the other they are the whole answer, and the whole answer is
-//! what the oracle says.
+//! The law of pages, on random plans: the pages together are the whole answer, which equals the oracle's.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +23,7 @@ fn cases() -> u64 {
     std::env::var("KEYFOLD_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }
 
-/// Accesses that give no item twice, and what they are ordered by.
+/// Accesses without common items, and their order.
 fn accesses(random: &mut Rng) -> (Vec<Access>, &'static str) {
     let cities = ["London", "Londonderry"];
     match random.u32(..6) {
@@ -139,7 +138,7 @@ async fn pages_are_the_whole_answer_and_the_whole_answer_is_right() {
             );
         }
         plan.limit = random.u32(1..30);
-        // A sort pays for everything on every page, whatever it costs.
+        // A sort pays for everything on every page.
         let mut options = options(&mut random);
         if matches!(plan.delivery, Delivery::SortedInMemory { .. }) {
             options.read_units_max = None;

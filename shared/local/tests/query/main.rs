@@ -1,6 +1,6 @@
-//! The executor on the embedded DynamoDB: plans made by hand, and everything that it promises of them.
+//! The executor on the embedded DynamoDB: handwritten plans, and all its guarantees.
 //!
-//! `views` is the table that all tests read, `oracle` says what a plan's answer is, `watch` sees what is sent.
+//! `views` is the table that all tests read, `oracle` computes a plan's answer, `watch` records the requests.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an error is a failure")]
 

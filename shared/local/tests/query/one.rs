@@ -1,4 +1,4 @@
-//! Queries that can find one item at most: those of a whole primary key. They are asked once.
+//! Queries that can find at most one item: those with a complete primary key. They need one request.
 
 use keyfold_core::condition::{Comparison, Condition};
 use keyfold_core::model::Table;

@@ -1,4 +1,4 @@
-//! What a plan's answer is, by looking at every item.
+//! A plan's answer, by checking every item.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Plans made by hand, and runs of them.
+//! Handwritten plans, and their execution.
 
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::model::OrderBy;
@@ -107,7 +107,7 @@ pub(crate) async fn first(client: &Client, plan: &QueryPlan) -> Answer {
     run(client, &views::table(), plan, None, &RunOptions::default()).await.unwrap()
 }
 
-/// All pages, one after the other. The number of pages is bounded, so a position that stands still is seen.
+/// All pages, one after the other. Their number is bounded, so a position that does not advance is detected.
 pub(crate) async fn pages(client: &Client, plan: &QueryPlan, options: &RunOptions) -> Vec<Answer> {
     let mut pages: Vec<Answer> = Vec::new();
     loop {
@@ -128,7 +128,7 @@ pub(crate) async fn whole(client: &Client, plan: &QueryPlan, options: &RunOption
     pages(client, plan, options).await.into_iter().flat_map(|page| page.items).collect()
 }
 
-/// What tells items of `views` apart, to be compared and shown.
+/// The identity of items of `views`, for comparisons and messages.
 pub(crate) fn ats(items: &[Item]) -> Vec<i64> {
     numbers(items, "at")
 }

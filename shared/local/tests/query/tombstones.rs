@@ -1,4 +1,4 @@
-//! What retrofits keep on items is no reader's business: no tombstone is an item, no attribute of Keyfold's own shows.
+//! Readers never see the traces of retrofits: neither tombstones nor Keyfold's own attributes.
 
 use aws_sdk_dynamodb::types::AttributeValue as SdkValue;
 use keyfold_core::model::{Expect, Index, IndexKind, Projection, Table};
@@ -53,7 +53,7 @@ fn fenced(mut item: Item) -> Item {
     item
 }
 
-/// 60 items as a retrofit leaves them, 40 of them deleted.
+/// 60 items after a retrofit, 40 of them deleted.
 async fn cut_over() -> (EmbeddedDynamo, Client, Vec<Item>) {
     let (dynamo, client) = views::own(&table(), Vec::new()).await;
     for at in 0..60 {

@@ -1,6 +1,6 @@
 //! The first and the last few of a very large item collection, at the price of those few.
 //!
-//! `KEYFOLD_COLLECTION_ITEMS` says how many items the collection has; 100,000 if it says nothing.
+//! `KEYFOLD_COLLECTION_ITEMS`: the number of items of the collection; 100,000 by default.
 
 use futures_util::stream;
 use keyfold_core::manifest;

@@ -61,7 +61,7 @@ pub(crate) fn table() -> Table {
     }
 }
 
-/// One item. `at` is different in all of them; `city` is missing in every third.
+/// One item. `at` is different in all of them; every third lacks `city`.
 pub(crate) fn item(number: usize) -> Item {
     let mut random = fastrand::Rng::with_seed(number as u64);
     let text = |text: &str| AttributeValue::S(text.to_owned());
@@ -88,7 +88,7 @@ pub(crate) fn shared() -> Client {
     let dynamo = DYNAMO.get_or_init(|| {
         let (dynamo, items) = (EmbeddedDynamo::memory().unwrap(), items());
         let (client, table) = (dynamo.client(), table());
-        // A runtime of its own, on a thread of its own: this is called from within one.
+        // A separate runtime on a separate thread, because the caller is within one.
         let made = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(fill(&client, &table, items));

@@ -1,4 +1,4 @@
-//! A client whose every call is seen, and some of whose answers are replaced.
+//! A client whose calls are recorded, and some of whose responses are replaced.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use keyfold_dynamo::Client;
 use serde_json::{Value, json};
 
-/// What is answered instead of DynamoDB's own answer.
+/// The response that replaces DynamoDB's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
     /// The answer is left as it is.
@@ -22,7 +22,7 @@ pub(crate) enum Fault {
     Unprocessed,
 }
 
-/// What was sent, and what is still to go wrong.
+/// The requests so far, and the faults to come.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Watch(Arc<Mutex<Seen>>);
 
@@ -91,7 +91,7 @@ impl Intercept for Watch {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // What this answers, as long as no more than one read is under way.
+        // The request of this response, as long as at most one read is in flight.
         let asked = self.seen().sent.last().cloned().unwrap_or_default();
         let is_held = self.seen().holds_items && asked.get("RequestItems").is_some();
         let fault = if is_held { Some(Fault::Unprocessed) } else { self.seen().faults.pop_front() };

@@ -125,7 +125,7 @@ async fn a_worker_whose_lease_is_taken_stops_before_its_next_page() {
     };
     let end = backfill_slice(&sender, from, &options, &mut watch).await;
     assert!(matches!(end.error, Some(RetrofitError::LeaseLost { .. })), "{:?}", end.error);
-    // The page under way is dealt with, and no other.
+    // The page in flight is completed, and no other.
     assert_eq!((pages, end.checkpoint.count("items")), (4, 40));
     let other = SliceOptions { owner: Some("them".to_owned()), ..options };
     let end = backfill_slice(&sender, end.checkpoint, &other, &mut |_| ControlFlow::Continue(())).await;

@@ -1,4 +1,4 @@
-//! A delete happens if the item is what it is believed to be.
+//! A delete succeeds only if the item matches the expectations.
 
 use keyfold_dynamo::{DynamoError, Expected, WriteError, delete};
 
@@ -23,7 +23,7 @@ async fn to_delete_what_is_not_there_is_an_error_only_for_whoever_expected_somet
     let audit = audit();
     let (_dynamo, client) = with(&audit, []).await;
     assert_eq!(delete(&client, &audit, &key("1"), &Expected::nothing()).await.unwrap().item, None);
-    // An item that is not there lacks the attribute, and still is not what was meant.
+    // A missing item lacks the attribute too, but is not the expected item.
     let absent = Expected::nothing().absent("ended");
     let error = delete(&client, &audit, &key("1"), &absent).await.unwrap_err();
     assert_eq!(error.code(), "condition-failed");

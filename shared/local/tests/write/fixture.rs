@@ -56,7 +56,7 @@ pub(crate) fn audit() -> Table {
     table(include_str!("../../../../keyfold.toml"), "audit")
 }
 
-/// The things.
+/// The table `things`.
 pub(crate) fn things() -> Table {
     table(THINGS, "things")
 }

@@ -1,4 +1,4 @@
-//! Writes through the model on the embedded DynamoDB: folded keys go with whatever is put, changed or deleted.
+//! Writes through the model on the embedded DynamoDB: puts, updates and deletes maintain folded keys.
 
 #![expect(clippy::unwrap_used, reason = "in a test, an error is a failure")]
 

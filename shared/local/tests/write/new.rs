@@ -1,4 +1,4 @@
-//! Batches of new items: each has its own outcome, and what is there stays.
+//! Batches of new items: each has its own result, and existing items stay.
 
 use std::time::Instant;
 

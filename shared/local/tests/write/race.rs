@@ -1,4 +1,4 @@
-//! Many writers at once, each changing what a folded key is made of: no key is ever stale.
+//! Many concurrent writers, each changing an attribute in a folded key: no key is ever stale.
 
 use keyfold_dynamo::{Update, update};
 

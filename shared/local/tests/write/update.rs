@@ -1,4 +1,4 @@
-//! An update takes folded keys along, or says why it cannot.
+//! An update also updates folded keys, or returns why it cannot.
 
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
@@ -165,7 +165,7 @@ async fn an_update_never_moves_an_item_to_another_key() {
         let error = refused(&client, &things, &key, &change).await;
         assert_eq!(error.code(), "update-primary-key", "{change:?}");
     }
-    // The same value again moves nothing.
+    // The same value changes no key.
     let same = Update::new().set("name", text("bolt")).reading();
     update(&client, &things, &key, &same).await.unwrap();
 }
@@ -188,7 +188,7 @@ async fn what_an_entity_requires_cannot_be_taken_away() {
 async fn an_update_that_reads_also_repairs_a_stale_key() {
     let audit = audit();
     let (_dynamo, client) = with(&audit, [event("1")]).await;
-    // Somebody who knows nothing of folded keys.
+    // A program without folded keys.
     client
         .update_item()
         .table_name(&audit.name)
