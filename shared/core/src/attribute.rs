@@ -6,7 +6,7 @@ use crate::value::AttributeValue;
 
 /// The prefix of Keyfold's own attributes: a retrofit stores them on items, and readers never see them.
 pub const OWN_ATTRIBUTE_PREFIX: &str = "keyfold_";
-/// On an item of a retrofit's target: there is a tombstone here, no item.
+/// Marks a tombstone in a retrofit's target.
 pub const TOMBSTONE_ATTRIBUTE: &str = "keyfold_tombstone";
 
 /// One declared attribute.
@@ -116,7 +116,7 @@ impl AttributeKind {
     }
 }
 
-/// How many places a timestamp's seconds have in a folded key.
+/// The number of decimal places of a timestamp's seconds in a folded key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// `2017-03-01T08:00:00Z`

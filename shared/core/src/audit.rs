@@ -35,7 +35,7 @@ pub use row::{
     partition, since_item, since_key, since_of,
 };
 
-/// The form of digests, rows and anchors: what one of them says depends on the others, so they have one version.
+/// The version of digests, rows and anchors: they depend on each other, so they have one version.
 pub const FORMAT: StoredFormat = StoredFormat { name: "the journal", version: 1 };
 
 /// The journal's table of this name: a partition for each day and shard, with the rows of each chain in their order.

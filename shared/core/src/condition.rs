@@ -70,7 +70,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Does an item that passes have the attribute?
+    /// Does every item that passes have the attribute?
     pub fn implies_presence(&self) -> bool {
         !matches!(self, Comparison::Exists(false))
     }

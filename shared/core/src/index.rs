@@ -4,7 +4,7 @@
 //!
 //! - [`item_bytes`] measures an item as DynamoDB bills it;
 //! - [`Table::with_keys`](crate::model::Table::with_keys) gives an item its folded keys and checks it as a write would;
-//! - [`Index::entry`](crate::model::Index::entry) is the index entry of a stored item, or the reason why there is none;
+//! - [`Index::entry`](crate::model::Index::entry) is the index entry of a stored item, or the reason for its absence;
 //! - [`changes`] computes the write units of one write in the table and each index;
 //! - [`collection_level`] watches the 10 GB limit of tables with local indexes.
 //!

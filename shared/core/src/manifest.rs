@@ -91,7 +91,7 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// The diagnostics as a person reads them. `text` is the text that was parsed.
+    /// The diagnostics as text. `text` is the parsed text.
     pub fn render(&self, text: &str, colour: bool) -> String {
         render(&self.file_name, text, &self.diagnostics, colour)
     }
@@ -120,7 +120,7 @@ impl Parsed {
     }
 }
 
-/// Is advice wanted? It never decides whether there is a model.
+/// Are warnings wanted? They never affect the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Advice {
     Given,
@@ -197,7 +197,7 @@ fn read<'a>(root: &'a DeTable<'a>, advice: Advice, findings: &mut Findings<'_>) 
     Some(Model { tables: tables.into_iter().collect::<Option<_>>()?, questions, retrofits, prices, deploy })
 }
 
-/// No two tables may be one table in DynamoDB.
+/// Two tables must not have the same name in DynamoDB.
 fn check_table_names(tables: &[TableText<'_>], findings: &mut Findings<'_>) {
     for (at, table) in tables.iter().enumerate() {
         if let Some(first) = tables[..at].iter().find(|before| before.name.value == table.name.value) {

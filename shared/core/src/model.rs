@@ -537,7 +537,7 @@ pub struct MisfitOf {
 /// The treatment of a value that does not fit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remedy {
-    /// Keys are made as if it were absent; it stays as it is.
+    /// Keys are folded as if it were absent; the attribute is kept.
     Absent,
     /// It is replaced by this, also where it is missing.
     Default(AttributeValue),

@@ -3,8 +3,8 @@
 /// Names are short. A long text is no slip of the finger.
 const LENGTH_MAX: usize = 64;
 
-/// The candidate that a mistyped name most likely means. Letter case does not count, and neighbours that changed places
-/// count as one slip.
+/// The most likely candidate for a mistyped name. Letter case does not count, and swapped neighbours count as one
+/// error.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if name.is_empty() || name.len() > LENGTH_MAX {
         return None;

@@ -16,15 +16,15 @@ use super::row::milliseconds_of;
 pub struct Anchor {
     /// The version of the format.
     pub v: u32,
-    /// The UTC day whose chains it has.
+    /// The UTC day of its chains.
     pub day: String,
     /// When it was made.
     pub made: String,
-    /// Was the day over, so that no chain of it could still grow?
+    /// Was the day over, so that none of its chains could still grow?
     pub closed: bool,
-    /// Since when there is a journal.
+    /// When the journal began.
     pub since: String,
-    /// The hash of the anchor before; none for the first.
+    /// The hash of the previous anchor; `None` for the first.
     pub previous: Option<Hash>,
     /// The chains.
     pub chains: BTreeMap<String, AnchoredChain>,
@@ -33,7 +33,7 @@ pub struct Anchor {
 /// The end of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnchoredChain {
-    /// How many rows it has.
+    /// The number of its rows.
     pub rows: u64,
     /// The hash of the last.
     pub last: Hash,
@@ -42,7 +42,7 @@ pub struct AnchoredChain {
 /// Checks that each anchor refers to the previous one. Anchors come with the hash of their text, in any order; they are
 /// sorted here. A wrong reference is a finding: an anchor was changed, or one is missing.
 pub fn links(anchors: &mut [(Anchor, Hash)]) -> Vec<Finding> {
-    // As times: texts of times can lack digits.
+    // Compared as times: their texts can lack digits.
     anchors.sort_by_key(|(anchor, _)| milliseconds_of(&anchor.made));
     let mut findings = Vec::new();
     let mut before = None;

@@ -14,9 +14,9 @@ use crate::value::AttributeValue;
 /// The journal's record of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
-    /// It was about to be written.
+    /// It was to be written.
     Intent(Intent),
-    /// An item with its key was there.
+    /// An item with its key existed.
     Seen(Seen),
 }
 
@@ -27,7 +27,7 @@ pub struct ChainCheck {
     chain: String,
     next: u64,
     last: Hash,
-    /// Events whose end has not been read.
+    /// Events without an outcome so far.
     open: BTreeMap<u64, Open>,
     /// The chain's ends in anchors, and whether each anchor was made after the end of the day.
     anchored: Vec<(AnchoredChain, bool)>,
@@ -64,12 +64,12 @@ impl ChainCheck {
         AnchoredChain { rows: self.next, last: self.last }
     }
 
-    /// The attributes that its digests leave out.
+    /// The attributes that its digests exclude.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
-    /// Takes the next row that is there. One that was taken before is passed over.
+    /// Takes the next existing row. A row that was taken before is skipped.
     pub fn take(
         &mut self,
         stored: &StoredRow,

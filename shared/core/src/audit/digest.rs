@@ -63,8 +63,8 @@ impl FromStr for Hash {
     }
 }
 
-/// The digest of an event: of all its attributes, but for those that are left out and Keyfold's own. The same content has the
-/// same digest in every table.
+/// The digest of an event: of all its attributes, except excluded ones and Keyfold's own. The same content has the same
+/// digest in every table.
 pub fn event_digest(item: &Item, left_out: &BTreeSet<String>) -> Hash {
     let counts = |name: &str| !left_out.contains(name) && !name.starts_with(OWN_ATTRIBUTE_PREFIX);
     // The prefix separates these hashes from hashes of other data.
@@ -73,7 +73,7 @@ pub fn event_digest(item: &Item, left_out: &BTreeSet<String>) -> Hash {
     Hash::of(&bytes)
 }
 
-/// The attributes of a table that a digest leaves out: the folded keys, which another table or another manifest does not have.
+/// The attributes of a table that a digest excludes: the folded keys, which differ between tables and manifests.
 pub fn left_out(table: &Table) -> BTreeSet<String> {
     let folded = table.every_key().filter(|(_, key)| matches!(key.source, KeySource::Folded(_)));
     folded.map(|(_, key)| key.name.clone()).collect()

@@ -8,14 +8,14 @@ use super::row::Key;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// An event is there, but not as it was written.
+    /// A stored event differs from what was written.
     #[default]
     Changed,
-    /// An event that was written is not there.
+    /// A written event is missing.
     Removed,
     /// A stored event that the journal does not contain.
     Inserted,
-    /// An event, or a row of the journal, has a time that does not fit the row or the chain that names it.
+    /// An event, or a row of the journal, has a time that does not fit its row or chain.
     BackDated,
     /// A folded key of an event does not match its other attributes, so queries by that key miss the event or return it
     /// wrongly.
@@ -25,11 +25,11 @@ pub enum FindingKind {
     KeyUnknown,
     /// An item without a valid `received` that the journal does not contain: the audit writer did not write it.
     Unstamped,
-    /// A row of the journal does not have the hash that it should have.
+    /// A row of the journal has a wrong hash.
     RowChanged,
     /// A row of the journal in an unknown version: its events are unknown.
     UnknownFormat,
-    /// A row is not where it was written.
+    /// A row is not at its position.
     RowMoved,
     /// Rows are missing in a chain.
     RowMissing,
@@ -37,15 +37,15 @@ pub enum FindingKind {
     ChainBroken,
     /// A chain is shorter than in its anchor, or ends with another row.
     ChainTruncated,
-    /// A chain that the anchor has is not there.
+    /// A chain in the anchor is missing.
     ChainMissing,
-    /// A chain, or rows of one, came after the anchor of a day that was over.
+    /// A chain, or rows of one, were added after the anchor of a past day.
     ChainAdded,
     /// An anchor does not refer to the previous one.
     AnchorBroken,
-    /// A day that is over has no anchor that was made after its end; or there is no anchor at all.
+    /// A past day has no anchor made after its end; or there is no anchor at all.
     AnchorMissing,
-    /// A file in the folder of the anchors was not read: its name does not end in `.json`.
+    /// A file in the folder of anchors was ignored, because its name does not end in `.json`.
     FileUnread,
 }
 
@@ -92,7 +92,7 @@ pub struct Finding {
     /// The row in the chain; the first of several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
-    /// The event's folded key that is wrong.
+    /// The event's wrong folded key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
     /// The name of the file.
@@ -110,7 +110,7 @@ impl Finding {
         Finding { attribute: Some(attribute.to_owned()), ..Finding::of_event(kind, key) }
     }
 
-    /// A file that was not read.
+    /// An ignored file.
     pub fn unread(file: &str) -> Finding {
         Finding { kind: FindingKind::FileUnread, file: Some(file.to_owned()), ..Finding::default() }
     }
@@ -124,7 +124,7 @@ impl Finding {
         Finding { chain: Some(chain.to_owned()), row, ..Finding::of_day(kind, day) }
     }
 
-    /// A chain that an anchor has and the journal has not.
+    /// A chain in an anchor that the journal does not contain.
     pub fn missing_chain(day: &str, chain: &str) -> Finding {
         Finding::of_chain(FindingKind::ChainMissing, day, chain, None)
     }

@@ -8,15 +8,15 @@ use super::digest::Hash;
 use super::finding::{Finding, FindingKind};
 use super::row::{Key, OutcomeLetter};
 
-/// How long before its row an event may have been received: as long as an invocation lives.
+/// How long before its row an event may have been received: the lifetime of an invocation.
 const RECEIVED_BEFORE_MS_MAX: i64 = 15 * 60 * 1000;
-/// How long after it, for a clock that is set.
+/// How long after it, because a clock may be adjusted.
 const RECEIVED_AFTER_MS_MAX: i64 = 60 * 1000;
 
 /// The significance of a missing item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Weight {
-    /// The item was there before the table was read.
+    /// The item was written before the table was read.
     Settled,
     /// It may have been written while the table was read.
     Late,
@@ -24,7 +24,7 @@ pub enum Weight {
     Outside,
 }
 
-/// An event that was about to be written.
+/// An event to be written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
     /// Its id.
@@ -43,7 +43,7 @@ pub struct Intent {
     pub key: Key,
 }
 
-/// An item that was there when an event came.
+/// An existing item, found when an event arrived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// Its id.
@@ -71,7 +71,7 @@ pub struct Stored {
     pub key: Key,
 }
 
-/// All of one event id.
+/// All records and items of one event id.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     /// The intended writes.
@@ -162,7 +162,7 @@ pub fn judge(group: &Group, since_ms: i64, now_ms: i64) -> Verdict {
     }
     let mut strangers = strangers.into_iter();
     for key in missing {
-        // Something else has its id: it was put in its place.
+        // Another item has its id: it was replaced.
         let kind = if strangers.next().is_some() { FindingKind::Changed } else { FindingKind::Removed };
         verdict.findings.push(Finding::of_event(kind, key));
     }
@@ -186,7 +186,7 @@ impl<'g> DigestHistory<'g> {
         self.intents.iter().all(|intent| intent.outcome == OutcomeLetter::Refused)
     }
 
-    /// Counts it; its key, if it should be there and is not.
+    /// Counts it. Returns its key, if it should be stored and is not.
     fn judge(&self, now_ms: i64, verdict: &mut Verdict) -> Option<&'g Key> {
         let counts = &mut verdict.counts;
         if let Some(stored) = self.there {

@@ -13,7 +13,7 @@ use crate::format::{UnknownFormat, VERSION_NAME};
 use crate::retrofit::control::{self, PARTITION, SORT};
 use crate::value::{AttributeValue, Item};
 
-/// Over how many partitions the rows of a day are spread.
+/// The shards of a day's rows, each a partition.
 pub const JOURNAL_SHARDS: [char; 16] =
     ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
@@ -38,7 +38,7 @@ pub struct Row {
     pub day: String,
     /// The row's number in its chain, from 0.
     pub seq: u64,
-    /// The hash of the row before; of the chain's name for the first.
+    /// The hash of the previous row; for the first, of the chain's name.
     pub prev: Hash,
     /// When it was made.
     pub at: String,
@@ -51,14 +51,14 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Content {
-    /// These events are about to be written.
+    /// Intended writes.
     Begin {
         /// The table's id in the manifest.
         table: String,
-        /// The attribute that is the events' id.
+        /// The attribute with the events' ids.
         #[serde(rename = "idAttribute")]
         id_attribute: String,
-        /// The attributes that digests leave out; in the first row of a chain.
+        /// The attributes that digests exclude; only in the first row of a chain.
         #[serde(default, rename = "leftOut", skip_serializing_if = "Option::is_none")]
         left_out: Option<BTreeSet<String>>,
         /// The events.
@@ -70,13 +70,13 @@ pub enum Content {
         of: u64,
         /// One letter for each of its events: see [`OutcomeLetter`].
         outcomes: String,
-        /// The items that were there already, by the number of the event that found them.
+        /// Existing items, by the number of the event that found them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<Found>,
     },
 }
 
-/// An event that is about to be written.
+/// An event to be written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its id.
@@ -91,7 +91,7 @@ pub struct Entry {
     pub expires: Option<u64>,
 }
 
-/// An item that was there when an event came.
+/// An existing item, found when an event arrived.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The number of the event in its row.
@@ -106,9 +106,9 @@ pub struct Found {
 /// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutcomeLetter {
-    /// `w`: it is a new item.
+    /// `w`: written as a new item.
     Written,
-    /// `r`: it was not written, because its key was taken or the item was refused.
+    /// `r`: not written, because its key was taken or the item was refused.
     Refused,
     /// `u`: an error left the outcome unknown.
     Unknown,
@@ -137,16 +137,16 @@ impl OutcomeLetter {
 /// A row as stored, not yet verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRow {
-    /// The chain that its key names.
+    /// The chain in its key.
     pub chain: String,
-    /// The number that its key names.
+    /// The number in its key.
     pub seq: u64,
     pub(super) body: String,
     pub(super) hash: Option<Hash>,
 }
 
 impl StoredRow {
-    /// Reads an item of the journal's table. `None` if its key is that of no row.
+    /// Reads an item of the journal's table. `None` if its key is not a row's.
     pub fn read(item: &Item) -> Option<StoredRow> {
         let text = |name: &str| match item.get(name) {
             Some(AttributeValue::S(text)) => Some(text.as_str()),

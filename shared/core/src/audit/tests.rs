@@ -248,7 +248,7 @@ fn whatever_is_done_to_items_is_found() {
     assert_eq!(names(std::slice::from_ref(&w), &[], &[stored("x")]), ["changed"]);
     assert_eq!(names(&[], &[], &[stored("x")]), ["inserted"]);
     assert_eq!(names(&[], &[], &[Stored { received_ms: None, ..stored("x") }]), ["unstamped"]);
-    // Seen by a retry, and gone since: also if the crash took the word of its having been written.
+    // Seen by a retry and missing now, even if the crash lost the recorded outcome.
     assert_eq!(names(&[u.clone(), r.clone()], &[seen("a")], &[]), ["removed"]);
     // A refused event in place of the confirmed one; and an unconfirmed event.
     assert_eq!(names(&[w.clone(), r.clone()], &[seen("a")], &[stored("b")]), ["changed"]);

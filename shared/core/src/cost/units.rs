@@ -6,9 +6,9 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul};
 
-/// How much one strongly consistent read unit reads.
+/// Bytes of one strongly consistent read unit.
 pub const READ_UNIT_BYTES: u64 = 4 * 1024;
-/// How much one write unit writes.
+/// Bytes of one write unit.
 pub const WRITE_UNIT_BYTES: u64 = 1024;
 /// A write inside a transaction counts this many times.
 const TRANSACTION_FACTOR: u64 = 2;
@@ -91,7 +91,7 @@ impl WriteUnits {
         WriteUnits::of(old_bytes.max(new_bytes).unwrap_or(0))
     }
 
-    /// The same inside a transaction, which prepares and commits each item. Units of indexes do not double: see
+    /// The units inside a transaction, which prepares and commits each item. Units of indexes do not double: see
     /// [`TableWrite::transactional`](crate::index::TableWrite::transactional).
     #[must_use]
     pub fn transactional(self) -> WriteUnits {

@@ -25,16 +25,16 @@ pub struct Answer {
     pub count: u64,
     /// The position of the next page; `None` at the end. The next page can be empty.
     pub next: Option<Position>,
-    /// The read units that were consumed, as DynamoDB reports them. Of one item by its key that a caller with a scope may not see:
-    /// those of an item that is not there.
+    /// The consumed read units, as DynamoDB reports them. If a caller with a scope may not see the single item read:
+    /// those of a missing item.
     pub consumed_read_units: f64,
-    /// How many entries were read, before any filter.
+    /// The number of entries read, before any filter.
     pub items_read: u64,
-    /// How many calls were made.
+    /// The number of calls.
     pub requests: u32,
 }
 
-/// A plan while it is answered.
+/// A plan during its execution.
 pub(super) struct Run<'p> {
     pub(super) table: &'p Table,
     pub(super) plan: &'p QueryPlan,
@@ -79,7 +79,7 @@ impl Run<'_> {
         }
     }
 
-    /// Why a run ended that the budget ended.
+    /// Why the budget ended an execution.
     pub(super) fn out_of_budget(&self) -> AnswerError {
         let (table, budget) = (self.table.id.clone(), &self.lanes.budget);
         match budget.units_max() {

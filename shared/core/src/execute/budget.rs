@@ -38,7 +38,7 @@ pub(super) enum Price {
     Items,
 }
 
-/// A read that was let through.
+/// A granted read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Grant {
     pub(super) items: u32,

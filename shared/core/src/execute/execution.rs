@@ -32,7 +32,7 @@ pub fn page_sources(table: &Table, plan: &QueryPlan) -> Result<Vec<Arc<PageSourc
     plan.accesses.iter().map(|access| Ok(Reader::new(table, plan, access)?.asked)).collect()
 }
 
-/// A run of a plan. `T` is the table and `P` the plan, borrowed or owned.
+/// The execution of a plan. `T` is the table and `P` the plan, borrowed or owned.
 pub struct Execution<T, P> {
     table: T,
     plan: P,
@@ -116,7 +116,7 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
         }
     }
 
-    /// The read units that were consumed, with the most that the requests in flight can consume.
+    /// The consumed read units, plus the maximum of the requests in flight.
     pub fn read_units_at_most(&self) -> f64 {
         self.lanes.budget.spent_at_most()
     }

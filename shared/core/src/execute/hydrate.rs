@@ -10,7 +10,7 @@ use crate::value::Item;
 
 /// The result of hydrating some entries.
 pub(super) struct Hydrated {
-    /// The items that exist and still match, in the order of the entries, each with its entry's whole key.
+    /// The items that exist and still match, in the order of the entries, each with its entry's complete key.
     pub(super) items: Vec<(Vec<KeyValue>, Item)>,
     /// The whole key of the last entry.
     pub(super) last: Option<Vec<KeyValue>>,
@@ -25,7 +25,7 @@ pub(super) fn batch(reader: &Reader, entries: &[Item]) -> Result<BatchGet, Answe
     let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
     let mut asked: HashSet<Vec<KeyValue>> = HashSet::with_capacity(entries.len());
     for entry in entries {
-        // An entry that moves while the index is read can come twice; DynamoDB refuses a key given twice.
+        // An entry that moves while the index is read can appear twice; DynamoDB refuses a repeated key.
         if asked.insert(reader.shape.primary_key(entry)?) {
             keys.push(reader.shape.primary_item(entry)?);
         }

@@ -16,24 +16,24 @@ use super::position::Progress;
 use super::reader::Reader;
 use super::shape::Shape;
 
-/// The doublings after which a page is as large as it may be.
+/// The number of doublings after which a page has its maximum size.
 const DOUBLINGS_MAX: u32 = 10;
 
-/// An item that can be given out.
+/// An item to return.
 pub(super) struct Ready {
     pub(super) item: Item,
-    /// Its entry's whole key, if the item does not tell it: it was read apart from its entry.
+    /// The complete key of its entry, if the item lacks it because it was read separately.
     key: Option<Vec<KeyValue>>,
 }
 
-/// Where the next page begins.
+/// The start of the next page.
 enum Cursor {
     Start,
     After(Item),
     End,
 }
 
-/// Up to where everything was given out.
+/// The position up to which everything was returned.
 enum Given {
     UpTo(Progress),
     /// Up to the item with this number in the answer.
@@ -45,7 +45,7 @@ pub(super) struct Lane {
     pending: VecDeque<Item>,
     cursor: Cursor,
     given: Given,
-    /// How far `pending` has been worked off.
+    /// The position up to which `pending` has been processed.
     hydrated: Progress,
     /// The number of consecutive reads that returned too few items.
     misses: u32,
@@ -76,7 +76,7 @@ impl Lane {
         })
     }
 
-    /// Has everything been given out?
+    /// Has everything been returned?
     pub(super) fn is_finished(&self) -> bool {
         self.ready.is_empty() && self.is_read()
     }
@@ -90,7 +90,7 @@ impl Lane {
         self.pending.is_empty() && matches!(self.cursor, Cursor::End)
     }
 
-    /// Are items to be read for entries that have arrived?
+    /// Are there entries whose items must be read?
     pub(super) fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
@@ -121,7 +121,7 @@ impl Lane {
         NextRead::Items { entries: self.pending.drain(..items).collect() }
     }
 
-    /// Takes in a page.
+    /// Takes a page.
     pub(super) fn take_page(&mut self, reader: &Reader, page: Page) -> Result<(), AnswerError> {
         let before = self.cursor_progress(&reader.shape)?;
         self.hydrated = before.clone();
@@ -145,7 +145,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Takes in the items of entries that were pending.
+    /// Takes the items of pending entries.
     pub(super) fn take_items(&mut self, hydrated: Hydrated) {
         self.given = Given::UpTo(self.hydrated.clone());
         if let Some(last) = hydrated.last {
@@ -159,12 +159,12 @@ impl Lane {
         self.misses = if dropped { self.misses + 1 } else { 0 };
     }
 
-    /// How many items can be given out before anything is read.
+    /// The number of items that can be returned without a read.
     pub(super) fn ready_count(&self) -> usize {
         self.ready.len()
     }
 
-    /// The item that would be given out next.
+    /// The next item to return.
     pub(super) fn head(&self) -> Option<&Item> {
         self.ready.front().map(|ready| &ready.item)
     }
@@ -173,7 +173,7 @@ impl Lane {
         self.ready.pop_front()
     }
 
-    /// Notes that an item was given out, as the one with this number, and returns it.
+    /// Records that an item is returned, with this number in the answer, and returns it.
     pub(super) fn give(&mut self, ready: Ready, number: usize) -> Item {
         self.given = match ready.key {
             Some(key) => Given::UpTo(Progress::After(key)),
@@ -199,7 +199,7 @@ impl Lane {
         self.counted
     }
 
-    /// How far the access is, given the answer's items.
+    /// The position of the access, given the answer's items.
     pub(super) fn progress(&self, shape: &Shape, answer: &[Item]) -> Result<Progress, AnswerError> {
         if !self.ready.is_empty() {
             return match &self.given {

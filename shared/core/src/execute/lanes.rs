@@ -22,7 +22,7 @@ pub(super) struct Lanes {
     pub(super) budget: Budget,
     pub(super) page_items_max: u32,
     concurrency_max: usize,
-    /// How many entries were read.
+    /// The number of entries read.
     pub(super) items_read: u64,
     /// For each access, the request in flight: its grant, and the entries whose items are read.
     under_way: Vec<Option<(Grant, Vec<Item>)>>,
@@ -35,7 +35,7 @@ pub(super) struct Fill {
     wanted: u32,
 }
 
-/// How far a fill is.
+/// The state of a fill.
 pub(super) enum Filled {
     /// The next requests; empty while others are in flight.
     NotYet(Vec<ReadRequest>),
@@ -60,7 +60,7 @@ impl Lanes {
         start: &[Progress],
         options: &RunOptions,
     ) -> Result<Lanes, AnswerError> {
-        // A list collected from results would have room for four: more than an allocator keeps at hand for the usual one.
+        // Collecting `Result`s would reserve four elements, more than the usual plan needs.
         let (mut readers, mut lanes) = (Vec::with_capacity(start.len()), Vec::with_capacity(start.len()));
         for (access, from) in plan.accesses.iter().zip(start) {
             let reader = Reader::new(table, plan, access)?;
@@ -119,7 +119,7 @@ impl Lanes {
         Ok(Some(ReadRequest { access: number, read }))
     }
 
-    /// Notes that DynamoDB has refused the request of an access.
+    /// Records that DynamoDB refused the request of an access.
     pub(super) fn refused(&mut self, number: usize) {
         if let Some((grant, _)) = self.under_way.get_mut(number).and_then(Option::take) {
             self.under_way_count -= 1;

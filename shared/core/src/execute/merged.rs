@@ -23,7 +23,7 @@ pub(super) struct Merged {
 
 impl Merged {
     pub(super) fn new(run: &Run<'_>) -> Result<Merged, AnswerError> {
-        // Without the head of every access not one item can be given out.
+        // No item can be returned before every access has a head.
         let dry = (run.lanes.lanes.iter().zip(&run.lanes.readers)).filter(|(lane, _)| lane.is_dry());
         if !run.lanes.budget.affords(dry.map(|(_, reader)| reader.price())) {
             return Err(run.out_of_budget());
@@ -65,7 +65,7 @@ impl Merged {
     }
 }
 
-/// The accesses that have a head, the least head first.
+/// The accesses with a head, the smallest head first.
 struct Heads(Vec<usize>);
 
 impl Heads {

@@ -8,7 +8,7 @@ use crate::value::{AttributeValue, Item};
 /// items.
 pub const PAGE_ITEMS_MAX: u32 = 1000;
 
-/// Where a page is read from, and how. Expressions are as DynamoDB wants them, with their placeholders.
+/// A request for a page. Expressions are in DynamoDB's form, with placeholders.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PageRequest {
     /// The table's name in DynamoDB.
@@ -51,9 +51,9 @@ pub enum Fetch {
 pub struct Page {
     /// The items, in the order of the index. None if only the count was wanted.
     pub items: Vec<Item>,
-    /// How many items passed the filter.
+    /// The number of items that passed the filter.
     pub count: u64,
-    /// How many items were read.
+    /// The number of items read.
     pub scanned: u64,
     /// The start key of the next page; `None` at the end.
     pub last_key: Option<Item>,
@@ -124,7 +124,7 @@ pub struct Consumed {
     pub units: f64,
     /// The table's share.
     pub table_units: f64,
-    /// The share of each index that was touched, by its name.
+    /// The share of each affected index, by its name.
     pub index_units: BTreeMap<String, f64>,
 }
 

@@ -20,12 +20,12 @@ const BYTES_GUESSED: usize = 256;
 /// `keyfold-dynamo` do.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// Which plan it belongs to: [`fingerprint`].
+    /// The [`fingerprint`] of its plan.
     plan: u64,
     place: Place,
 }
 
-/// `{:?}` shows no key.
+/// `{:?}` hides the keys.
 impl fmt::Debug for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Position")
@@ -34,16 +34,16 @@ impl fmt::Debug for Position {
 
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Place {
-    /// How far each access is.
+    /// The position of each access.
     Accesses(Vec<Progress>),
     /// After this item of a sorted answer.
     Sorted(SortedAfter),
 }
 
-/// How far an access is.
+/// The position of an access.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Progress {
-    /// Nothing of it was given out.
+    /// At the start.
     NotStarted,
     /// All up to the entry with this key.
     After(Vec<KeyValue>),
@@ -70,7 +70,7 @@ impl Position {
     }
 }
 
-/// Where a run begins.
+/// The start of an execution.
 pub(super) struct Start {
     /// For each access.
     pub(super) lanes: Vec<Progress>,
@@ -78,7 +78,7 @@ pub(super) struct Start {
     pub(super) sorted: Option<SortedAfter>,
 }
 
-/// Where a run of this plan begins.
+/// The start of an execution of this plan.
 pub(super) fn start(
     plan: &QueryPlan,
     from: Option<&Position>,

@@ -18,15 +18,15 @@ use crate::value::Item;
 /// One access, ready to be sent.
 #[derive(Debug)]
 pub(super) struct Reader {
-    /// The plan's access, made to leave tombstones out.
+    /// The plan's access, with tombstones excluded.
     pub(super) access: Access,
     pub(super) shape: Shape,
     /// Does the plan expect every entry to be in the answer? Tombstones are rare and ignored here.
     pub(super) gives_all: bool,
-    /// Can the access find one item at most? It asks for all of a primary key.
+    /// Can the access find at most one item? Its key condition is a complete primary key.
     pub(super) is_of_one_item: bool,
     pub(super) asked: Arc<PageSource>,
-    /// The read by primary key, without keys; empty if there is none.
+    /// The read by primary key, without keys; empty unless items are read separately.
     pub(super) get: BatchGet,
 }
 
@@ -48,7 +48,7 @@ impl Reader {
         let wanted = wanted(table, plan, &access, &shape);
         let sent = match access.hydration {
             Hydration::None => wanted.as_deref(),
-            // The entry is only where the item's key is found.
+            // The entry is read only for the item's key.
             Hydration::ByKey => Some(shape.names()),
             // With a projection expression DynamoDB would return only the attributes in the index.
             Hydration::Fetched => None,
@@ -89,7 +89,7 @@ impl Reader {
         Some(names)
     }
 
-    /// Does an item that has all its attributes match? A tombstone is no item.
+    /// Does an item with all its attributes match? A tombstone never does.
     pub(super) fn accepts(&self, item: &Item) -> bool {
         let matches = self.access.recheck.is_always() || self.access.recheck.holds(item);
         matches && !own::is_tombstone(item)
@@ -142,7 +142,7 @@ fn wanted(table: &Table, plan: &QueryPlan, access: &Access, shape: &Shape) -> Op
     Some(with_looked_at(table, plan, access, shape, shown))
 }
 
-/// These attributes, and those that an item is ordered by or checked for, and its keys.
+/// These attributes, and those for the order, the checks and the keys.
 fn with_looked_at(
     table: &Table,
     plan: &QueryPlan,
@@ -194,7 +194,7 @@ fn batch_get(plan: &QueryPlan, wanted: Option<&[String]>) -> BatchGet {
     }
 }
 
-/// A request that a run wants sent.
+/// A request of an execution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadRequest {
     /// The number of its access. An access has at most one request in flight.

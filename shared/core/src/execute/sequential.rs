@@ -9,7 +9,7 @@ use crate::value::Item;
 pub(super) struct Sequential {
     items: Vec<Item>,
     seen: GivenOut,
-    /// The access that is given out.
+    /// The current access.
     number: usize,
 }
 

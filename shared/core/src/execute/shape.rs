@@ -1,4 +1,4 @@
-//! Which attributes the key of an entry consists of: those of its index, then those of its table.
+//! The attributes of an entry's key: those of its index, then those of its table.
 
 use crate::model::Table;
 use crate::query::plan::ReadFrom;
@@ -40,7 +40,7 @@ impl Shape {
         &self.names
     }
 
-    /// An entry's whole key.
+    /// An entry's complete key.
     pub(super) fn key(&self, entry: &Item) -> Result<Vec<KeyValue>, AnswerError> {
         self.names.iter().map(|name| self.value(entry, name).map(KeyValue::from)).collect()
     }
@@ -59,7 +59,7 @@ impl Shape {
         Ok(key)
     }
 
-    /// A whole key as DynamoDB wants it; `None` if it is the key of another table or index.
+    /// A complete key in DynamoDB's form; `None` if it belongs to another table or index.
     pub(super) fn start_key(&self, key: &[KeyValue]) -> Option<Item> {
         if key.len() != self.names.len() {
             return None;

@@ -58,7 +58,7 @@ pub struct IndexWrite<'t> {
 /// The action of an index for a write to the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexAction {
-    /// The entry does not change, or there is none.
+    /// The entry does not change, or does not exist.
     None,
     /// A new entry, or other attributes under the same key.
     Put,

@@ -1,4 +1,4 @@
-//! Why an item cannot be written as it is.
+//! Why an item cannot be written.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::value::NumberError;
 pub struct ItemPlace {
     /// The table's name in the manifest.
     pub table: String,
-    /// The index whose key it is about, if it is about one.
+    /// The index, if the problem concerns its key.
     pub index: Option<String>,
-    /// The attribute, if it is about one.
+    /// The attribute, if the problem concerns one.
     pub attribute: Option<String>,
     /// The item's key: `id="111aaa"`.
     pub item: String,
@@ -36,7 +36,7 @@ impl fmt::Display for ItemPlace {
 /// key, never its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemError {
-    /// Which item, and where in it.
+    /// The item, and the place in it.
     pub at: Box<ItemPlace>,
     /// The problem.
     pub problem: ItemProblem,

@@ -76,8 +76,8 @@ impl Table {
         Ok(folded)
     }
 
-    /// The item of a writer, with its keys, ready to be put. Unlike an item that a retrofit carries over, it has no
-    /// attribute of Keyfold's own: a reader would never see it, and a retrofit would take it for its own.
+    /// A writer's item with its keys, ready to put. Unlike items of a retrofit, it must not have Keyfold's own
+    /// attributes: readers would never see them, and a retrofit would use them.
     pub fn written(&self, item: Item) -> Result<Item, ItemError> {
         self.check_names(item.keys(), &item)?;
         self.with_keys(item)
@@ -112,7 +112,7 @@ impl Table {
         Ok(keyed)
     }
 
-    /// Attributes that only keys hold (`parts`) must still be read from the item with its new keys.
+    /// Attributes stored only in keys (`parts`) must still be readable from the item's new keys.
     pub(crate) fn check_parts_kept(
         &self,
         parts: &[(Name, AttributeValue)],
@@ -128,7 +128,8 @@ impl Table {
         }
     }
 
-    /// The same of an item with values for attributes that it does not store (`not_stored`): keys are folded from them.
+    /// [`with_keys`](Self::with_keys) for an item with values of attributes that it does not store (`not_stored`): keys
+    /// are folded from them.
     pub(crate) fn with_keys_of(&self, mut item: Item, not_stored: &[Name]) -> Result<Item, ItemError> {
         let entity = self.entity_of(&item)?;
         let folded = self.folded_as(entity, &item)?;
@@ -148,7 +149,8 @@ impl Table {
         Ok(item)
     }
 
-    /// The new key must begin as that of the entity which it was folded for: readers tell the entity by it.
+    /// The new key must have the prefix of the entity for which it was folded, because readers identify the entity by
+    /// it.
     fn check_still(&self, entity: Option<EntityId>, item: &Item) -> Result<(), ItemError> {
         let now = self.entity_of(item)?;
         let Some(other) = entity.or(now).filter(|_| now != entity) else { return Ok(()) };
@@ -177,11 +179,11 @@ impl Table {
                 return Err(self.item_error(None, Some(&when.attribute), &item, problem));
             }
         }
-        // Its own `when` holds now. That of a second entity must not.
+        // Its own `when` holds now; that of a second entity must not.
         self.entity_of(&item).map(|_| item)
     }
 
-    /// Puts in one of the table's own folded keys, for an entity that is recognised by how this key begins.
+    /// Adds one of the table's own folded keys, for an entity that is identified by the key's prefix.
     fn fold_own_key(&self, item: &mut Item, name: &str, entity: EntityId) -> Result<(), ItemError> {
         let Some(key) = self.key_attributes().find(|key| key.name == name) else { return Ok(()) };
         let KeySource::Folded(rules) = &key.source else { return Ok(()) };

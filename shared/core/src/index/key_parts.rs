@@ -10,7 +10,7 @@ use crate::model::{EntityId, FoldRule, KeySource, Table};
 use crate::value::{AttributeValue, Item, Name};
 
 impl Table {
-    /// The item with the attributes that only its keys hold.
+    /// The item with the attributes that only its keys contain.
     pub fn with_key_parts<'i>(&self, item: &'i Item) -> Cow<'i, Item> {
         let parts = self.key_parts(item);
         if parts.is_empty() {
@@ -21,7 +21,7 @@ impl Table {
         Cow::Owned(whole)
     }
 
-    /// Does the table have attributes that only keys hold?
+    /// Does the table have attributes that only keys contain?
     pub fn has_key_parts(&self) -> bool {
         self.attributes.values().any(|attribute| attribute.from_key)
     }
@@ -66,7 +66,7 @@ impl Table {
         })
     }
 
-    /// Can the templates of this entity make this primary key?
+    /// Can the templates of this entity produce this primary key?
     pub(crate) fn can_have_key(&self, entity: Option<EntityId>, item: &Item) -> bool {
         self.key_attributes().all(|key| match (&key.source, item.get(&key.name)) {
             (KeySource::Folded(rules), Some(AttributeValue::S(text))) => {
@@ -76,7 +76,7 @@ impl Table {
         })
     }
 
-    /// The attributes that the item lacks and its keys hold.
+    /// The missing attributes of the item that its keys contain.
     pub(crate) fn key_parts(&self, item: &Item) -> Vec<(Name, AttributeValue)> {
         // Most tables have no such attribute.
         let mut in_keys = self.attributes.values().filter(|attribute| attribute.from_key);

@@ -6,10 +6,10 @@ use crate::index::validate::{index_keys, key_problem};
 use crate::model::{Index, Projection, Table};
 use crate::value::{AttributeValue, Item, Name};
 
-/// Why an item is not in an index: the index is sparse.
+/// Why an item is not in an index.
 ///
-/// A write of an item whose index key attribute is there but wrong is refused. Items that were there before the index
-/// was created are left out of it without a word, and that is where all problems but a missing attribute come from.
+/// A write of an item with an invalid index key attribute is refused. Existing items with one are silently left out
+/// when the index is created; all problems but a missing attribute come from there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("attribute `{attribute}` {problem}")]
 pub struct Absence {
@@ -20,7 +20,7 @@ pub struct Absence {
 }
 
 impl Index {
-    /// The entry that DynamoDB holds in this index for an item as it is stored, folded attributes included.
+    /// The entry of this index for a stored item, which includes its folded attributes.
     pub fn entry(&self, table: &Table, stored: &Item) -> Result<Item, Absence> {
         if let Some(absence) = self.absence(stored) {
             return Err(absence);
@@ -51,7 +51,7 @@ impl Index {
         }
     }
 
-    /// The size of the entry for a stored item; `None` if there is none. Nothing is copied.
+    /// The size of the entry for a stored item; `None` without an entry. Nothing is copied.
     pub fn entry_bytes(&self, table: &Table, stored: &Item) -> Option<u64> {
         let bytes = || self.projected(table, stored).map(|(name, value)| attribute_bytes(name, value)).sum();
         self.absence(stored).is_none().then(bytes)

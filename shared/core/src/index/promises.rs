@@ -75,7 +75,7 @@ impl Table {
             (AttributeKind::Date, AttributeValue::S(text)) => is_in_key() && !is_date(text),
             _ => false,
         };
-        // A folded key refuses such a value itself; a natural one would take it and put it in the wrong place.
+        // A folded key refuses such a value; a natural one would accept it in the wrong place.
         if is_no_time {
             return refused(ItemProblem::NotATime { kind: attribute.kind.name() });
         }
@@ -87,7 +87,7 @@ impl Table {
         }
     }
 
-    /// An attribute is absent that every item has, or every item of the entity.
+    /// An attribute is missing that the table, or the entity, requires.
     fn missing(&self, attribute: &Attribute, entity: Option<EntityId>, item: &Item) -> ItemError {
         let name = attribute.name.as_str();
         let of_all = self.attributes.get(name).is_some_and(|attribute| attribute.required);

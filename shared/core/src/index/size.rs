@@ -73,7 +73,7 @@ fn number_bytes(text: &str) -> u64 {
     1 + whole.div_ceil(2) + fraction.div_ceil(2) + u64::from(number.is_negative())
 }
 
-/// A length in memory as a number of bytes. No machine has more than `u64` can count.
+/// A length in memory as a number of bytes; it always fits.
 fn bytes(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -203,7 +203,7 @@ impl<'t> Reader<'t> {
                 Ok(Cow::Borrowed(plain))
             }
             Some(b'\\') => self.escaped(plain).map(Cow::Owned).ok_or_else(|| self.error(JsonReason::Syntax)),
-            // The end, or a control character as it is.
+            // The end, or an unescaped control character.
             _ => Err(self.error(JsonReason::Syntax)),
         }
     }

@@ -22,7 +22,7 @@ impl Follow {
         self.separators.iter().any(|separator| separator.starts_with(letter))
     }
 
-    /// The character above all with which that can begin that follows, if there is such a one.
+    /// The first character above all that can begin the text after this part; `None` if there is none.
     pub(super) fn above(&self) -> Option<char> {
         if self.adjacent {
             return None;

@@ -1,6 +1,6 @@
 //! The shard of a value: FNV-1a over its canonical text, finished by MurmurHash3's mixer, modulo the number of shards.
 //!
-//! Both are public and unkeyed on purpose: every writer, in any language, must come to the same shard for ever.
+//! Both are public and unkeyed on purpose: every writer, in any language and version, must compute the same shard.
 
 use super::codec::Codec;
 

@@ -43,7 +43,7 @@ pub enum Part {
     Attribute {
         /// Its name.
         name: String,
-        /// How it is written.
+        /// Its codec.
         codec: Codec,
         /// Is it in an optional tail?
         optional: bool,
@@ -109,7 +109,7 @@ impl Template {
         })
     }
 
-    /// The text that every key of this template begins with; empty if it begins with an attribute.
+    /// The literal prefix of every key of this template; empty if it begins with an attribute.
     pub fn literal_prefix(&self) -> &str {
         match self.elements.first() {
             Some(Element::Literal { text, .. }) => text,

@@ -20,8 +20,7 @@ pub(super) fn separators<'a>(text: &TableText<'a>, keys: &Keys<'a>, findings: &m
     separator::check(text, keys, findings);
 }
 
-/// Everything else worth saying about a table whose templates could be read. All of it is warnings: without it the model is
-/// the same.
+/// The other warnings about a table whose templates are valid. They never change the model.
 pub(super) fn give<'a>(
     text: &TableText<'a>,
     keys: &Keys<'a>,

@@ -44,7 +44,7 @@ pub(super) fn values(
             .hint("leave `values` out: the attribute is hardly an enumeration");
         return None;
     }
-    // Values of one type, so that their texts tell them apart.
+    // Values of one type, distinguished by their texts.
     let (mut values, mut seen) = (Vec::new(), BTreeSet::new());
     for element in &elements {
         let Some(value) = value_of(element, kind, &format!("each of {what}"), Code::BadValues, findings)
@@ -85,7 +85,7 @@ pub(super) fn maps(
         return BTreeMap::new();
     }
     let entries = node.entries(findings, &fields.what("maps"));
-    // An empty list is an error of its own, so it causes no further ones.
+    // An empty list is reported itself and causes no further errors.
     let listed = values.filter(|values| !values.is_empty());
     let listed: Option<BTreeSet<&str>> = listed.map(|values| values.iter().map(text_of).collect());
     let map = |entry: &TomlEntry<'_>| {

@@ -23,7 +23,7 @@ pub(super) struct Attributes {
     /// The special characters that an attribute's values contain, where the manifest lists them.
     pub(super) contains: BTreeMap<String, String>,
     spans: BTreeMap<String, Range<usize>>,
-    /// Those that entities declare, and not the whole table.
+    /// Attributes declared by entities, and not by the whole table.
     of_entities: BTreeSet<String>,
     /// Attributes with different types in two entities: where the second is declared.
     mixed: BTreeMap<String, Range<usize>>,
@@ -124,7 +124,7 @@ impl Attributes {
         (!self.reports_mixed(name.value, name.span.clone(), findings)).then_some(found)
     }
 
-    /// Reports an attribute that has different types in two entities, where it needs one.
+    /// Reports an attribute with different types in two entities, where one type is needed.
     pub(super) fn reports_mixed(&self, name: &str, span: Range<usize>, findings: &mut Findings<'_>) -> bool {
         let Some(second) = self.mixed.get(name) else { return false };
         findings

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-/// How grave a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// There is no model until this is mended.
+    /// There is no model until this is fixed.
     Error,
     /// The model works, but perhaps not as intended.
     Warning,
@@ -17,7 +17,7 @@ pub enum Severity {
 pub struct CodeInfo {
     /// The stable name, in kebab-case.
     pub code: &'static str,
-    /// How grave it usually is. Two codes can be either: `separator-in-values` is an error in verbatim mode, and
+    /// The usual severity. Two codes can be either: `separator-in-values` is an error in verbatim mode, and
     /// `many-indexes` is a warning once it is allowed.
     pub severity: Severity,
     /// Its meaning, in one sentence.

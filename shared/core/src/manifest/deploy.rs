@@ -13,7 +13,7 @@ use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use crate::model::{Deploy, Retrofit, Table};
 
-/// The longest that audit events are kept: a hundred years.
+/// The maximum retention of audit events: a hundred years.
 const KEEP_DAYS_MAX: u64 = 36_500;
 
 /// The parts to deploy: without `[deploy]`, tables and retrofits.
@@ -79,7 +79,7 @@ fn audit_journal(
     Some(name.value.to_owned())
 }
 
-/// How long the audit writer's table keeps its events.
+/// The retention of events in the audit writer's table.
 fn audit_keep_days(
     deploy: &Deploy,
     tables: &[TableText<'_>],

@@ -30,7 +30,7 @@ pub struct Diagnostic {
     pub label: Option<String>,
     /// A suggestion, possibly of several lines.
     pub hint: Option<String>,
-    /// Another place that it has to do with.
+    /// A related place.
     pub related: Option<Related>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Findings<'a> {
         self.line_starts.partition_point(|start| *start <= at)
     }
 
-    /// Reports with the severity that the code usually has.
+    /// Reports with the code's usual severity.
     pub(super) fn report(
         &mut self,
         code: Code,
@@ -135,7 +135,7 @@ impl<'a> Findings<'a> {
         self.errors = kept + self.dropped.0;
     }
 
-    /// Errors first, then by position. Of many errors the first ones, and how many are left.
+    /// Errors first, then by position. Only the first errors are kept, with the number of the others.
     pub(super) fn into_sorted(mut self) -> Vec<Diagnostic> {
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|found| (found.severity, found.span.start, found.span.end));

@@ -174,7 +174,7 @@ fn told_by_keys(templates: &[EntityTemplate<'_>], own_keys: &[String]) -> Vec<Wh
     prefixes.collect()
 }
 
-/// Is every item of `inner` also one of `outer`, because a key that begins with the longer text begins with the shorter?
+/// Is every item of `inner` also one of `outer`, because its longer key prefix begins with the shorter one?
 fn is_within(inner: &EntityText<'_>, outer: &EntityText<'_>) -> bool {
     let implied = |wanted: &When| {
         inner.when.iter().filter(|known| known.attribute == wanted.attribute).any(|known| {

@@ -1,4 +1,4 @@
-//! Folded attributes: one attribute, all the templates that make it, whichever keys it serves.
+//! Folded attributes: one attribute, with all templates for it, for all keys that use it.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::model::{Attribute, EntityId, FoldRule};
 #[derive(Debug)]
 pub(super) struct Fold<'a> {
     rules: WrittenRules<'a>,
-    /// Sort if it is a sort key anywhere: then the shorter limit holds.
+    /// `Sort` if it is a sort key anywhere, because then the shorter limit applies.
     role: KeyRole,
     /// The parsed templates, each with its text; those that could not be read are absent.
     pub(super) parsed: Vec<(FoldRule, Text<'a>)>,
@@ -183,7 +183,7 @@ fn parse(
     }
 }
 
-/// A template whose shortest key is too long makes no key at all.
+/// A template whose shortest key is too long can never fold a key.
 fn check_length(
     attributes: &BTreeMap<String, Attribute>,
     template: Template,

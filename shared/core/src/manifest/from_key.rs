@@ -30,7 +30,7 @@ pub(super) fn check(table: &TableText<'_>, keys: &Keys<'_>, findings: &mut Findi
     }
 }
 
-/// The table or the entity that declares the attribute and has no key which keeps it, and where.
+/// The table or the entity that declares the attribute without a key that contains it, and the position.
 fn untold(table: &TableText<'_>, keys: &Keys<'_>, name: &str) -> Option<(String, Range<usize>)> {
     if !table.attributes.is_of_entities(name) {
         let mut templates = keys.folds.values().flat_map(|fold| &fold.parsed).map(|(rule, _)| &rule.template);

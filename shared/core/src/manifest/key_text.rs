@@ -22,13 +22,13 @@ pub(super) struct KeyText<'a> {
 pub(super) enum KeyForm<'a> {
     /// `"attr"` or `"{attr}"`.
     Attribute(Text<'a>),
-    /// `"{a}-{b}"`: folded, in an attribute whose name Keyfold makes.
+    /// `"{a}-{b}"`: folded, in an attribute with a generated name.
     Template(Text<'a>),
     /// `{ attribute = "PK", fold = "{a}-{b}", verbatim = true }`
     Named { attribute: Option<Text<'a>>, fold: Option<Text<'a>>, verbatim: Option<bool> },
     /// `["a", "b"]`: DynamoDB's own multi-attribute key.
     Native(Vec<Text<'a>>),
-    /// None of these, which was reported. There is a key, but it is unknown which one.
+    /// Invalid, and reported. There is a key, but it is unknown.
     Wrong,
 }
 
@@ -54,7 +54,7 @@ impl<'a> KeyText<'a> {
         KeyText { form, span: node.span.clone() }
     }
 
-    /// A key that the manifest leaves to the entities' templates.
+    /// A key defined only by the entities' templates.
     pub(super) fn of_entities(span: Range<usize>) -> KeyText<'a> {
         KeyText { form: KeyForm::Named { attribute: None, fold: None, verbatim: None }, span }
     }

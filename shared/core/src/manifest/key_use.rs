@@ -22,7 +22,7 @@ pub(super) enum KeyUse<'a> {
     Natural(Text<'a>),
     /// A folded attribute, with the rules that this key declares.
     Folded { name: String, rules: WrittenRules<'a> },
-    /// No declared attribute: perhaps one that another key folds.
+    /// An undeclared attribute, perhaps folded by another key.
     Shared { name: Text<'a>, rules: WrittenRules<'a> },
 }
 
@@ -38,7 +38,7 @@ impl KeyUse<'_> {
 /// The rules for a folded attribute, as one key declares them.
 #[derive(Debug, Clone)]
 pub(super) struct WrittenRules<'a> {
-    /// For all items that no entity's template is for.
+    /// The template for all items without an entity's template.
     pub(super) own: Option<Text<'a>>,
     pub(super) by_entity: BTreeMap<usize, Text<'a>>,
     pub(super) verbatim: bool,
@@ -46,7 +46,7 @@ pub(super) struct WrittenRules<'a> {
     pub(super) span: Range<usize>,
 }
 
-/// The uses of the key at this position. Empty if there is none, or none is valid.
+/// The uses of the key at this position. Empty if the key is absent or invalid.
 pub(super) fn key_uses<'a>(
     table: &TableText<'a>,
     place: KeyPosition,

@@ -1,4 +1,4 @@
-//! How many indexes and projected attributes a table may have.
+//! Limits on indexes and projected attributes of a table.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
 

@@ -1,4 +1,4 @@
-//! Which names are legal.
+//! Legal names.
 
 use super::code::Code;
 use super::diagnostic::Findings;

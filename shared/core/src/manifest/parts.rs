@@ -47,7 +47,7 @@ fn part_bytes_min(attribute: Option<&Attribute>, codec: &Codec) -> usize {
     }
 }
 
-/// How many different keys there can be; `None` where a part has values without end.
+/// The number of different keys; `None` if a part has unlimited values.
 pub(super) fn combinations(parts: &[Part], attributes: &DeclaredAttributes) -> Option<u64> {
     parts.iter().try_fold(1u64, |product, part| {
         let Part::Attribute { name, codec, optional } = part else { return Some(product) };
@@ -60,7 +60,7 @@ pub(super) fn combinations(parts: &[Part], attributes: &DeclaredAttributes) -> O
     })
 }
 
-/// How many values a declared attribute can have; `None` for any number.
+/// The number of values of a declared attribute; `None` if unlimited.
 pub(super) fn choices(attribute: &Attribute) -> Option<u64> {
     match &attribute.values {
         Some(values) => Some(values.len() as u64),

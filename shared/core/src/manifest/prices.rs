@@ -30,14 +30,14 @@ fn amount(fields: &Fields<'_>, field: &str, findings: &mut Findings<'_>) -> Opti
     fields.node(field)?.amount(findings, &fields.what(field))
 }
 
-/// Both `"2026-11-01"` and TOML's own date will do.
+/// Accepts `"2026-11-01"` and TOML's own date.
 fn as_of(fields: &Fields<'_>, findings: &mut Findings<'_>) -> Option<String> {
     let node = fields.node("as-of")?;
     let text = match node.value {
         DeValue::Datetime(datetime) => datetime.to_string(),
         _ => node.text(findings, &fields.what("as-of"))?.value.to_owned(),
     };
-    // Ten characters: dates have longer forms that are not wanted here.
+    // Ten characters: longer forms of dates are not accepted.
     if text.len() == 10 && text.parse::<Date>().is_ok() {
         return Some(text);
     }

@@ -1,4 +1,4 @@
-//! Diagnostics as a person reads them: file, line, caret, hint.
+//! Diagnostics as text: file, line, caret, hint.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use super::code::Severity;
 use super::diagnostic::Diagnostic;
 
-/// How wide a rendered line may be.
+/// Maximum width of a rendered line.
 const COLUMNS_MAX: usize = 120;
 
 /// Renders diagnostics in the order given ([`parse`](super::parse) gives errors first, each by position).
@@ -36,7 +36,7 @@ fn render_one(renderer: &Renderer, file_name: &str, text: &str, diagnostic: &Dia
     renderer.render(&groups) + "\n"
 }
 
-/// Only the lines concerned go to the renderer, so that its work does not grow with the file.
+/// Only the affected lines are rendered, so that the work does not grow with the file.
 fn snippet<'a>(
     file_name: &'a str,
     text: &'a str,

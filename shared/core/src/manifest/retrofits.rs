@@ -21,15 +21,15 @@ use super::when::{Askable, conditions};
 use crate::model::Retrofit;
 use crate::value::AttributeValue;
 
-/// What a retrofit in place says that changes more than folded keys.
+/// The field that permits a retrofit in place to change attributes other than folded keys.
 const LIVE: &str = "changes-live-attributes";
-/// What one says that never ends.
+/// The field of a retrofit that never ends.
 const KEEP: &str = "keep-folded";
 
 /// A table as written, with its keys.
 type TargetTable<'t, 'a> = (&'t TableText<'a>, &'t Keys<'a>);
 
-/// All retrofits, in the manifest's order; what cannot be read is reported and left out.
+/// All retrofits, in the manifest's order; invalid ones are reported and left out.
 pub(super) fn retrofits(
     tables: &[TableText<'_>],
     keys: &[Keys<'_>],
@@ -101,8 +101,7 @@ fn retrofit(
     })
 }
 
-/// Does the replicator stay? It folds keys then, and does nothing else: an attribute that is renamed or dropped for good is the writers'
-/// affair.
+/// Does the replicator stay? It then only folds keys; writers must handle attributes that are renamed or dropped.
 fn keep_folded(fields: &Fields<'_>, in_place: bool, changes: bool, findings: &mut Findings<'_>) -> bool {
     let said = fields.boolean(KEEP, findings).unwrap_or(false);
     if let Some(node) = fields.node(KEEP).filter(|_| said && (!in_place || changes)) {
@@ -122,10 +121,10 @@ fn keep_folded(fields: &Fields<'_>, in_place: bool, changes: bool, findings: &mu
     said
 }
 
-/// The indexes that the retrofit fills: those named, or else every one that has a folded key.
+/// The indexes that the retrofit fills: the named ones, by default every index with a folded key.
 ///
-/// A filled index is not used until the retrofit is cut over. An index that was complete before should not become
-/// unusable, so a retrofit that adds one index to a table with others names that one.
+/// A filled index is not used until the cut-over. An index that was complete before should stay usable, so a retrofit
+/// that adds one index to a table with others names that one.
 fn fills(
     (table, keys): TargetTable<'_, '_>,
     in_place: bool,
@@ -141,7 +140,7 @@ fn fills(
     let fillable = |at: usize| {
         let places =
             [KeyPosition::PARTITION, KeyPosition::SORT].map(|place| KeyPosition { index: Some(at), ..place });
-        // In place, the table's own key is there already.
+        // In place, the table's own key exists already.
         places.iter().flat_map(|place| keys.uses(*place)).any(|key| {
             let added = keys.folded(key.name()) && !(in_place && own.contains(&key.name()));
             added || changes.supplies(key.name())
@@ -205,7 +204,7 @@ fn check_shared_keys(
     }
 }
 
-/// What a retrofit changes besides keys.
+/// The changes of a retrofit besides keys.
 struct Changes<'c, 'a> {
     rename: &'c [(Text<'a>, Text<'a>)],
     drop: &'c [Text<'a>],
@@ -213,7 +212,7 @@ struct Changes<'c, 'a> {
 }
 
 impl<'c, 'a> Changes<'c, 'a> {
-    /// The attributes that are no longer there under their name.
+    /// The attributes that are renamed or dropped.
     fn gone(&self) -> impl Iterator<Item = &'c Text<'a>> {
         self.rename.iter().map(|(old, _)| old).chain(self.drop)
     }
@@ -263,7 +262,8 @@ fn set<'a>(
     set
 }
 
-/// In place, nothing that any key is made of may go, the table's own key stays as it is, and a second pass changes nothing.
+/// In place, no attribute in a key may be removed, the table's own key must not change, and a second pass must change
+/// nothing.
 fn check_in_place(
     (table, keys): TargetTable<'_, '_>,
     changes: &Changes<'_, '_>,
@@ -276,7 +276,8 @@ fn check_in_place(
             "in place, the attributes of a key keep their names; retrofit into another table to change them",
         );
     }
-    // Each change of an item maps it again: the second time, what the retrofit gave would be renamed or dropped.
+    // Each change of an item applies the mapping again: the second time, the added attribute would be renamed or
+    // dropped.
     for name in changes.gone().filter(|name| changes.supplies(name.value)) {
         let message =
             format!("`{}` is renamed or dropped, and the retrofit gives it a value too", name.value);

@@ -17,7 +17,7 @@ use super::diagnostic::Findings;
 use super::places::Places;
 use crate::model::{Model, Question};
 
-/// Holds a model against all of the rules. An answer has `limit_max` items at most.
+/// Checks all rules for a model. An answer has at most `limit_max` items.
 pub(super) fn check(model: &Model, places: &Places, limit_max: u32, findings: &mut Findings<'_>) {
     for question in &model.questions {
         limit(question, places, limit_max, findings);

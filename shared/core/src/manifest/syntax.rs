@@ -25,7 +25,7 @@ pub(super) struct Syntax {
 }
 
 impl Syntax {
-    /// Reports one syntax error for each line: the first one is the cause of the others.
+    /// Reports one syntax error for each line: the first one usually causes the others.
     pub(super) fn report(errors: &[toml::de::Error], findings: &mut Findings<'_>) -> Syntax {
         let mut syntax = Syntax { broken_from: None, lines: BTreeSet::new() };
         for error in errors {

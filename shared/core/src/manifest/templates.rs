@@ -19,7 +19,7 @@ pub(super) struct Templates<'a> {
     by_name: BTreeMap<&'a str, Text<'a>>,
 }
 
-/// A template's text with the named ones in their places.
+/// A template's text after expansion.
 pub(super) struct Expanded {
     pub(super) text: String,
     /// The position of each piece in the template as written; text from a name has the position of the name.
@@ -47,7 +47,7 @@ impl<'a> Templates<'a> {
         templates
     }
 
-    /// Puts named templates in their places. `None` if one does not exist, which is reported.
+    /// Expands named templates. `None` if one does not exist, which is reported.
     pub(super) fn expand(&self, text: &Text<'_>, findings: &mut Findings<'_>) -> Option<Expanded> {
         let mut expanded = Expanded { text: String::with_capacity(text.value.len()), pieces: Vec::new() };
         let mut at = 0;

@@ -24,7 +24,7 @@ pub(super) fn value_of(
     value
 }
 
-/// A value of an attribute that is carried along untyped.
+/// A value of an undeclared attribute.
 pub(super) fn untyped_value(
     node: &Node<'_>,
     what: &str,

@@ -15,7 +15,7 @@ pub struct Deploy {
     pub query_api: Vec<String>,
     /// The ids of those that it also writes.
     pub query_api_writes: Vec<String>,
-    /// The names of the retrofits that the stack carries out.
+    /// The names of the retrofits in the stack.
     pub retrofits: Vec<String>,
     /// The ids of the tables that exist outside the stack (`managed = false`).
     pub existing: BTreeSet<String>,

@@ -1,5 +1,5 @@
-//! Changes of a retrofit in place to attributes other than folded keys. Readers of the table see them at once, and
-//! abandoning the retrofit does not undo them.
+//! Changes of a retrofit in place to attributes other than folded keys. Readers of the table see them at once, and they
+//! stay after the retrofit is abandoned.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -43,7 +43,7 @@ impl Table {
     /// An attribute of the scope that no key proves for any entity. Callers cannot write such a table: they could
     /// change items of others.
     pub(crate) fn unproven_scope(&self) -> Option<&str> {
-        // Any value will do: only the form of the keys counts.
+        // Any value works, because only the form of the keys counts.
         let value = |name: &String| (name.clone(), AttributeValue::S("x".to_owned()));
         let scope: BTreeMap<String, AttributeValue> = self.scope.keys().map(value).collect();
         let is_proven = |entity: Option<EntityId>, name: &str| {

@@ -19,7 +19,7 @@ pub struct Advice<'m> {
     pub table: &'m Table,
     /// Asked with its optional conditions? `None` if it has none.
     pub with_optional: Option<bool>,
-    /// The plan, or the reason why there is none.
+    /// The plan, or why it is impossible.
     pub outcome: Result<QueryPlan, PlanError>,
 }
 

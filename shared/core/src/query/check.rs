@@ -16,7 +16,7 @@ pub use error::RequestError;
 use values::{check_name, find_attribute, find_entity};
 pub use values::{typed_text, typed_value};
 
-/// Who asks.
+/// The caller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Caller {
     /// A caller who may read every item: the operator at the command line.
@@ -41,7 +41,7 @@ pub struct CheckedRequest<'m> {
     pub order: Vec<OrderBy>,
     /// Maximum items in this answer.
     pub limit: u32,
-    /// Did the request set the limit itself? Then the answer ends there; otherwise it is a page of a longer one.
+    /// Did the request set a limit? Then the answer ends there; otherwise it is a page of a longer one.
     pub limited: bool,
     /// The attributes wanted.
     pub select: Option<Vec<String>>,

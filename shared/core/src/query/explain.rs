@@ -16,10 +16,10 @@ pub struct Explanation {
     pub table: String,
     /// The reads, up to [`READS_EXPLAINED_MAX`].
     pub reads: Vec<ExplainedRead>,
-    /// How many reads there are besides these: a fan-out has many that differ in little.
+    /// The number of further reads: those of a fan-out are similar.
     #[serde(skip_serializing_if = "is_none")]
     pub further_reads: usize,
-    /// How their answers become one.
+    /// How the answers of the reads are combined.
     pub delivery: String,
     /// The read units expected.
     pub estimated_read_units: f64,
@@ -50,7 +50,7 @@ pub struct ExplainedRead {
     /// The condition checked on each item after it arrives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recheck: Option<String>,
-    /// Where attributes come from that the index does not hold.
+    /// The source of attributes that the index lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_attributes: Option<&'static str>,
     /// Largest sort keys first?

@@ -114,7 +114,7 @@ fn hold_value(values: &mut BTreeMap<String, AttributeValue>, value: &AttributeVa
     values.insert(holder, value.clone());
 }
 
-/// Names and values as they are.
+/// Names and values unchanged.
 struct Plain;
 
 impl Words for Plain {
@@ -159,7 +159,7 @@ const AND: &str = " AND ";
 /// Initial capacity of an expression: most have one or two comparisons.
 const TEXT_GUESSED: usize = 64;
 
-/// An expression that is being written.
+/// An expression being built.
 struct Text<'w> {
     words: &'w mut dyn Words,
     out: String,

@@ -11,25 +11,25 @@ use crate::condition::{Comparison, Condition, Path};
 use crate::model::Table;
 use crate::value::Item;
 
-/// Is this an attribute that Keyfold keeps on items for itself?
+/// Is this one of Keyfold's own attributes?
 pub fn is_own(name: &str) -> bool {
     name.starts_with(OWN_ATTRIBUTE_PREFIX)
 }
 
-/// Is there no item, but the mark of one that was deleted?
+/// Is this a tombstone?
 pub fn is_tombstone(item: &Item) -> bool {
     item.contains_key(TOMBSTONE_ATTRIBUTE)
 }
 
-/// The condition that there is an item, and no tombstone.
+/// The condition that an item is not a tombstone.
 pub fn is_item() -> Condition {
     Condition::Is(Path::attribute(TOMBSTONE_ATTRIBUTE), Comparison::Exists(false))
 }
 
-/// The access, made to leave tombstones out where there can be some.
+/// The access with tombstones excluded, if it can find any.
 pub fn without_tombstones<'p>(table: &Table, access: &'p Access) -> Cow<'p, Access> {
     let index = access.source.index().and_then(|name| table.index(name));
-    // A tombstone has the table's key attributes: it is in no index whose key has any other.
+    // A tombstone has only the table's key attributes, so it is in no index whose key has others.
     let of_table = |name: &str| table.key_attributes().any(|key| key.name == name);
     if index.is_some_and(|index| index.key_attributes().any(|key| !of_table(&key.name))) {
         return Cow::Borrowed(access);

@@ -74,7 +74,7 @@ impl Item {
         self.get(name).is_some()
     }
 
-    /// Takes an attribute out.
+    /// Removes an attribute.
     pub fn remove(&mut self, name: &(impl AsRef<str> + ?Sized)) -> Option<AttributeValue> {
         self.0.remove(name.as_ref())
     }

@@ -1,5 +1,5 @@
-//! A write of one item, and the guard without which it must not happen. `keyfold-dynamo` sends it, the simulator carries it
-//! out; both by the same meaning.
+//! A write of one item, and the guard that must hold for it. `keyfold-dynamo` and the simulator execute it with the
+//! same meaning.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ pub enum Action {
     Put(Item),
     /// Some attributes of an item.
     Update {
-        /// The item's key, which its writer keeps too.
+        /// The item's key, shared with its writer.
         key: Arc<Item>,
         /// Attributes that get a value.
         set: Vec<(Name, AttributeValue)>,
-        /// Attributes that go.
+        /// Removed attributes.
         remove: Vec<String>,
     },
     /// Deletes the item with this key.
     Delete(Item),
 }
 
-/// When a write may happen.
+/// The guard of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Guard {
     /// There is no item with this key.
@@ -70,7 +70,8 @@ pub fn put(table: &Table, item: Item) -> Result<Action, ItemError> {
     table.with_keys(item).map(Action::Put)
 }
 
-/// Deletes the item with this key, given as the key itself or as the attributes it is folded from, if it is as expected.
+/// Deletes the item with this key, given as the key itself or as the attributes it is folded from, if the expectations
+/// hold.
 pub fn delete(table: &Table, key: &Item, expected: &Expected) -> Result<(Action, Option<Guard>), ItemError> {
     let guard = (!expected.is_empty()).then(|| Guard::Present(Condition::all(expected.conditions())));
     Ok((Action::Delete(primary_key(table, key)?), guard))

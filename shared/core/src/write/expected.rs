@@ -13,7 +13,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Nothing is expected.
+    /// No expectations.
     pub fn nothing() -> Expected {
         Expected::default()
     }
@@ -25,7 +25,7 @@ impl Expected {
         self
     }
 
-    /// The attribute must not be there.
+    /// The attribute must be absent.
     #[must_use]
     pub fn absent(mut self, name: impl Into<String>) -> Expected {
         self.attributes.insert(name.into(), None);
@@ -44,7 +44,7 @@ impl Expected {
         self
     }
 
-    /// Is this stored item as expected?
+    /// Does this stored item match the expectations?
     pub(super) fn holds(&self, item: &Item) -> bool {
         self.conditions().all(|condition| condition.holds(item))
     }
@@ -54,7 +54,7 @@ impl Expected {
         self.attributes.get(name).map(Option::as_ref)
     }
 
-    /// The attributes of an item that are not as expected.
+    /// The attributes of an item that differ from the expectations.
     pub(super) fn differing(&self, item: &Item) -> Vec<String> {
         let differs = |(name, wanted): (&String, &Option<AttributeValue>)| match (item.get(name), wanted) {
             (Some(value), Some(wanted)) => !equal(value, wanted),

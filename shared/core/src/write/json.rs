@@ -100,7 +100,7 @@ fn as_declared(table: &Table, attribute: &str, value: AttributeValue) -> Attribu
     declared.and_then(|kind| declared_as(kind, &value)).unwrap_or(value)
 }
 
-/// The value as the type that plain JSON has no form of; `None` if it is another type, or not such a value.
+/// The value as a type that plain JSON cannot express; `None` if it does not fit.
 fn declared_as(kind: AttributeKind, value: &AttributeValue) -> Option<AttributeValue> {
     let binary = |value: &AttributeValue| match value {
         AttributeValue::S(text) => STANDARD.decode(text).ok(),

@@ -4,7 +4,7 @@ use crate::index::ItemError;
 use crate::model::Table;
 use crate::value::{AttributeValue, Item, Number};
 
-/// An item's primary key, written so that keys which DynamoDB takes for one are equal.
+/// An item's primary key, in a form in which equal keys in DynamoDB are equal.
 pub type PrimaryKey = Vec<Vec<u8>>;
 
 /// The primary key that these attributes make: a folded one is folded from them.
@@ -39,7 +39,7 @@ pub fn primary_key(table: &Table, attributes: &Item) -> Result<Item, ItemError> 
     }
 }
 
-/// The primary key of an item that has one, to compare with others.
+/// The primary key of an item that has one, for comparisons.
 pub fn comparable_key(table: &Table, item: &Item) -> PrimaryKey {
     table.key_attributes().map(|key| item.get(&key.name).map(canonical_key).unwrap_or_default()).collect()
 }

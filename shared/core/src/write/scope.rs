@@ -23,14 +23,14 @@ pub struct WriteScope<'t> {
     fixed: BTreeMap<String, AttributeValue>,
 }
 
-/// Why a caller may not write this.
+/// Why a caller may not write.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum ScopeError {
     /// A claim is missing or fits no item, or the request names another scope than the caller's.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// Whether such an item exists would tell the caller of items outside its scope.
+    /// The write would reveal the existence of items outside the caller's scope.
     #[error(
         "no key of table `{table}` proves attribute `{attribute}` of the item, which is the scope of callers"
     )]
@@ -108,7 +108,7 @@ impl<'t> WriteScope<'t> {
             true => primary_key(self.table, key)?,
             false => primary_key(self.table, &self.with_fixed(key.clone())?)?,
         };
-        // Which part of the key an attribute is that only keys hold depends on the entity: the proof considers that.
+        // The position of an attribute that only keys contain depends on the entity, which the proof considers.
         let is_others = |(name, own): (&String, &AttributeValue)| {
             !self.is_from_key(name)
                 && self.table.in_primary_key(&key, name).is_some_and(|told| !equal(&told, own))
@@ -137,7 +137,7 @@ impl<'t> WriteScope<'t> {
         self.proof_by(key, |_| true)
     }
 
-    /// The same of some attributes of the scope.
+    /// The proof for some attributes of the scope.
     fn proof_by(&self, key: &Item, wanted: impl Fn(&str) -> bool) -> Result<Condition, ScopeError> {
         let some = self.fixed.iter().filter(|(name, _)| wanted(name));
         let parts: Vec<Condition> =
@@ -170,7 +170,7 @@ impl<'t> WriteScope<'t> {
         }
     }
 
-    /// Do only keys hold it, in items of some entity?
+    /// Is it stored only in keys, in items of some entity?
     fn is_from_key(&self, name: &str) -> bool {
         self.table.is_from_key(None, name)
     }
@@ -234,7 +234,7 @@ fn possible_entities(table: &Table, key: &Item) -> Vec<(Option<EntityId>, Condit
     all.filter(|(_, condition)| !condition.is_never()).collect()
 }
 
-/// Can no item be of both entities, because they list different values of one attribute?
+/// Do both entities list different values of one attribute, so that no item can match both?
 fn exclude(one: &Entity, other: &Entity) -> bool {
     one.when.iter().any(|when| {
         let WhenTest::In(values) = &when.test else { return false };

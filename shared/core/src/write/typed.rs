@@ -1,4 +1,4 @@
-//! A struct in, an item out.
+//! Structs as items.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::value::{AttributeValue, Hidden, Item};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the value cannot be converted to an item")]
 pub struct NotAnItem {
-    /// Serde's words, which can quote values.
+    /// Serde's message, which can quote values.
     pub detail: Hidden<String>,
 }
 
@@ -46,7 +46,7 @@ pub fn item_of<T: Serialize>(table: &Table, value: &T) -> Result<Item, NotAnItem
     Ok(item)
 }
 
-/// The attribute value that a value is, by serde.
+/// A serde value as an attribute value.
 pub(super) fn value_of<T: Serialize>(value: &T) -> Result<AttributeValue, NotAnItem> {
     serde_dynamo::to_attribute_value(value)
         .map_err(|error| NotAnItem { detail: Hidden::new(error.to_string()) })

@@ -108,7 +108,7 @@ fn not_above(text: String, bytes_max: usize, cut: &mut bool) -> String {
     }
 }
 
-/// An upper bound, shortened without losing a key; `None` if there is none.
+/// An upper bound, shortened without losing a key; `None` if no shorter text is above the keys.
 fn not_below(text: String, bytes_max: usize, cut: &mut bool) -> Option<String> {
     match shorter(&text, bytes_max, cut) {
         None => Some(text),

@@ -1,4 +1,4 @@
-//! A folded global index that DynamoDB's own multi-attribute keys would serve as well.
+//! A folded global index that DynamoDB's own multi-attribute keys could replace.
 
 use crate::key::{Codec, Part};
 use crate::manifest::code::Code;

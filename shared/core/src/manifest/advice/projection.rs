@@ -1,4 +1,4 @@
-//! An index that names an attribute which is in it anyway.
+//! An index that lists an attribute which it contains anyway.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;

@@ -1,4 +1,4 @@
-//! `[retrofits.NAME.misfits]`: what becomes of values that do not fit.
+//! `[retrofits.NAME.misfits]`: the treatment of values that do not fit.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::manifest::table_text::TableText;
 use crate::manifest::values::value_of;
 use crate::model::{AttributeKind, MisfitOf, Remedy};
 
-/// The remedies of each attribute, in the order in which they are tried; those of an entity by its name.
+/// The remedies of each attribute, in the order in which they are tried; those of an entity are under its name.
 pub(super) fn misfits(
     target: (&TableText<'_>, &Keys<'_>),
     fields: &Fields<'_>,

@@ -1,4 +1,4 @@
-//! `scope` and `written-by`: a path that no authorizer fills keeps every caller out.
+//! `scope` and `written-by`: a path that no authorizer supplies locks every caller out.
 
 use crate::manifest::code::Code;
 use crate::manifest::diagnostic::Findings;

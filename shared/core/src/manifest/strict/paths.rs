@@ -30,7 +30,7 @@ pub(super) fn check(model: &Model, places: &Places, findings: &mut Findings<'_>)
     }
 }
 
-/// The shortest chain of retrofits from this one back to its source; `None` if there is none.
+/// The shortest chain of retrofits from this one back to its source, if it is on a cycle.
 fn way_back<'m>(model: &'m Model, first: &'m Retrofit) -> Option<Vec<&'m Retrofit>> {
     let mut ways = vec![vec![first]];
     let mut seen = BTreeSet::from([first.to.as_str()]);

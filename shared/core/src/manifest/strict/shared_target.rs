@@ -41,7 +41,7 @@ pub(super) fn check(model: &Model, places: &Places, findings: &mut Findings<'_>)
     }
 }
 
-/// Does each set another constant in one attribute that every primary key of the target contains as it is?
+/// Does each set a different constant in one attribute that every primary key of the target contains unchanged?
 fn apart(target: &Table, one: &Retrofit, other: &Retrofit) -> bool {
     constants(target).iter().any(|name| match (one.set.get(*name), other.set.get(*name)) {
         (Some(a), Some(b)) => !equal(a, b),
@@ -49,7 +49,7 @@ fn apart(target: &Table, one: &Retrofit, other: &Retrofit) -> bool {
     })
 }
 
-/// The attributes that every primary key of the table contains as they are.
+/// The attributes that every primary key of the table contains unchanged.
 fn constants(table: &Table) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for key in table.key_attributes() {

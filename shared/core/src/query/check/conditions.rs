@@ -90,7 +90,7 @@ impl Reader<'_> {
                 Err(RequestError::Shape { place: name.to_owned(), wanted: "a list of conditions" })
             }
             ("not", inner) => Ok(Condition::Not(Box::new(self.group(inner, depth + 1)?))),
-            // A table can have an attribute of this name: it was here first.
+            // A table's own attribute with this name takes precedence.
             ("entity", names) if !self.table.attributes.contains_key("entity") => self.entities(names),
             (name, value) => self.attribute(name, value),
         }

@@ -56,7 +56,7 @@ pub fn typed_text(table: &Table, attribute: &Attribute, text: &str) -> Result<At
     }
 }
 
-/// A value, unless it is a time that cannot be one, nor the beginning of one.
+/// A value, unless it is an impossible time or prefix of a time.
 fn possible(attribute: &Attribute, value: AttributeValue) -> Result<AttributeValue, RequestError> {
     match (attribute.kind, &value) {
         (AttributeKind::Timestamp(_) | AttributeKind::Date, AttributeValue::S(text))
@@ -68,8 +68,8 @@ fn possible(attribute: &Attribute, value: AttributeValue) -> Result<AttributeVal
     }
 }
 
-/// A value that an item can have: one of those that the manifest lists, if it does; a time with all its parts. Asking for
-/// anything else is a mistake, and an empty answer would hide it.
+/// A value that an item can have: a listed value, if the manifest lists values; a complete time. Any other value is an
+/// error, which an empty answer would hide.
 pub(super) fn exact_value(
     table: &Table,
     attribute: &Attribute,
@@ -130,7 +130,7 @@ fn number_value(attribute: &Attribute, text: &str) -> Result<AttributeValue, Req
     Ok(AttributeValue::N(number.to_string()))
 }
 
-/// The value that `{"N": "0.1"}` and its like are.
+/// The value of `{"N": "0.1"}` and similar JSON.
 fn dynamodb_json(value: &Json) -> Option<AttributeValue> {
     let members = value.as_object().filter(|members| members.len() == 1)?;
     let (letter, value) = members.first_key_value()?;
@@ -191,7 +191,7 @@ pub(super) fn find_attribute<'t>(
     table.attribute_of(entities, name).ok_or_else(|| unknown_attribute(table, name))
 }
 
-/// There is no such attribute: which one is nearest?
+/// Reports an unknown attribute, with the nearest name.
 pub(super) fn unknown_attribute(table: &Table, name: &str) -> RequestError {
     RequestError::UnknownAttribute {
         table: table.id.clone(),

@@ -6,7 +6,7 @@ use crate::condition::Condition;
 use crate::model::{Index, IndexKind};
 use crate::value::AttributeValue;
 
-/// Where items are read from. The order is the order of preference between equals.
+/// The source of items. The order is the preference among equal candidates.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReadFrom {
     /// The table itself.
@@ -86,7 +86,7 @@ pub enum Operation {
     Scan,
 }
 
-/// How attributes come that the index does not hold.
+/// The source of attributes that the index lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hydration {
     /// None are missing.
@@ -108,7 +108,7 @@ pub struct Access {
     pub filter: Condition,
     /// The check of each arriving item: conditions on the index's own key, and on attributes fetched later.
     pub recheck: Condition,
-    /// How missing attributes come.
+    /// The source of missing attributes.
     pub hydration: Hydration,
     /// Largest sort keys first?
     pub descending: bool,

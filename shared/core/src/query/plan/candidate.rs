@@ -21,7 +21,7 @@ pub(super) struct Candidate<'a> {
     units: ReadUnits,
     /// Is one item read that could be outside the caller's scope?
     hides_cost: bool,
-    /// How many entries are read, as a guess that no rounding to units hides.
+    /// The estimated number of entries, which rounding to units would hide.
     entries: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct ChosenPlan {
 }
 
 impl<'a> Candidate<'a> {
-    /// Reads as a candidate, if they give the order.
+    /// Reads as a candidate, if they can yield the order.
     pub(super) fn of(
         context: &PlanContext<'a>,
         reads: Vec<PlannedRead<'a>>,
@@ -53,7 +53,7 @@ impl<'a> Candidate<'a> {
         let apart = if context.request.order.is_empty() { join_neighbours(context, apart) } else { apart };
         match join_overlapping(context, &apart) {
             None => Candidate::priced(context, apart),
-            // Where reads are joined, a filter can hide how soon there are enough items: the price decides.
+            // If reads are joined, a filter can hide when enough items are found, so the price decides.
             Some(joined) => match (Candidate::priced(context, joined), Candidate::priced(context, apart)) {
                 (Ok(joined), Ok(apart)) if apart.is_better_than(Some(&joined)) => Ok(apart),
                 (Ok(joined), _) => Ok(joined),
@@ -71,7 +71,7 @@ impl<'a> Candidate<'a> {
             return Err(RejectReason::FanOut);
         }
         let delivery = delivery::decide(request, &mut reads).ok_or(RejectReason::Order)?;
-        // Reads that arrive in the order of the answer stop at its limit; a count or a sort needs them whole.
+        // Reads in the order of the answer stop at its limit; a count or a sort reads everything.
         let enough = match delivery {
             Delivery::Sequential | Delivery::Merged if !request.count => Some(request.limit),
             _ => None,
@@ -120,7 +120,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// How many requests the reads are.
+/// The number of requests.
 fn count(reads: &[PlannedRead<'_>]) -> usize {
     reads.iter().map(PlannedRead::count).sum()
 }

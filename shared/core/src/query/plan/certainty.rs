@@ -52,7 +52,7 @@ enum Fact<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Certain<'a> {
     known: Vec<(&'a str, Fact<'a>)>,
-    /// Two clauses exclude each other: there is no such item.
+    /// Two clauses contradict each other, so no such item exists.
     pub(super) is_impossible: bool,
 }
 

@@ -40,8 +40,8 @@ fn owned(clauses: Vec<Cow<'_, Condition>>) -> Vec<Condition> {
     clauses.into_iter().map(Cow::into_owned).collect()
 }
 
-/// The alternatives of clauses with an `or`, each a conjunction. `None` if there is no `or`, or if planning so many
-/// alternatives would take longer than reading more.
+/// The alternatives of clauses with an `or`, each a conjunction. `None` without an `or`, or with more alternatives than
+/// are worth planning.
 fn alternatives(clauses: &[Cow<'_, Condition>]) -> Option<Vec<Vec<Condition>>> {
     if !clauses.iter().any(|clause| matches!(clause.as_ref(), Condition::Any(_))) {
         return None;

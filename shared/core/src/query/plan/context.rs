@@ -20,13 +20,13 @@ use crate::query::readiness::Readiness;
 #[derive(Debug)]
 pub(super) struct PlanContext<'a> {
     pub(super) request: &'a CheckedRequest<'a>,
-    /// Which paths hold all their items.
+    /// Which paths are complete.
     pub(super) readiness: &'a Readiness,
     /// The entities that the table can hold.
     known: &'a [EntityFacts],
     /// The entities that the request asks for.
     pub(super) wanted: Few<EntityChoice>,
-    /// The condition that an item is of one of these, where not every item is.
+    /// The condition that an item belongs to one of these, unless all items do.
     among: Vec<Condition>,
 }
 

@@ -20,7 +20,7 @@ pub enum Delivery {
     },
 }
 
-/// Decides, and sets each read's direction. `None`: the order cannot be had.
+/// Decides the delivery, and sets each read's direction. `None`: the order is not available.
 pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]) -> Option<Delivery> {
     if request.order.is_empty() || request.count {
         return Some(Delivery::Sequential);

@@ -18,7 +18,7 @@ const ITEMS_PER_PARTITION: f64 = 100.0;
 const ITEM_BYTES: f64 = 400.0;
 /// An entry that holds keys alone.
 const KEYS_BYTES: f64 = 120.0;
-/// The share of items that a filter leaves.
+/// The assumed share of items that pass a filter.
 const FILTER_SHARE: f64 = 0.3;
 /// The assumed share of a table's items in a sparse index. The real share is unknown.
 const SPARSE_SHARE: f64 = 0.5;
@@ -38,7 +38,7 @@ impl Expected {
             own.or(table).map_or(assumed, |given| given as f64).max(1.0)
         };
         let items = first(own.items, table.items, ITEMS);
-        // The table's own figure is about its partitions: of one item each if it has no sort key.
+        // The table's own figure is about its partitions, which have one item each without a sort key.
         let assumed = if path.table.sort.is_none() { 1.0 } else { ITEMS_PER_PARTITION };
         let of_table = table.items_per_partition.filter(|_| path.table.sort.is_some());
         Expected {

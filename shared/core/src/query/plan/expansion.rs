@@ -25,7 +25,7 @@ impl Depth {
     pub(super) const ALL: [Depth; 4] = [Depth::Shards, Depth::Partition, Depth::Values, Depth::Enumerations];
 }
 
-/// An attribute that a planner takes value by value, from some depth on.
+/// An attribute that a planner expands from some depth on.
 pub(super) struct Expansion<'a> {
     /// The planner's number at its path.
     pub(super) planner: usize,
@@ -50,7 +50,7 @@ pub(super) fn expansions<'a>(asked: &ConjunctionByEntity<'a>, path: AccessPath<'
 }
 
 fn expand<'a>(planner: &PathPlanner<'_, 'a>, keyspace: Keyspace<'a>, add: &mut dyn FnMut(&'a str, Depth)) {
-    // Only of a required part: where an optional part is absent, no value of it finds the item.
+    // Only required parts: if an optional part is absent, none of its values finds the item.
     let open = |name: &&str| planner.is_expandable(name) && keyspace.requires(name);
     keyspace.partition_inputs().filter(open).for_each(|name| add(name, Depth::Partition));
     let order = &planner.context.request.order;

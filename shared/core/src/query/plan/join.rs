@@ -84,7 +84,7 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
     Some(one)
 }
 
-/// The lowest and the highest text that each range begins or ends with.
+/// The text at which each range begins, the text at which it ends, and whether the end is a prefix.
 fn ends<'a>(read: &'a PlannedRead<'_>) -> Option<(&'a str, &'a str, bool)> {
     match &*read.range.as_ref()?.sort {
         [KeyCondition { test: SortTest::BeginsWith(AttributeValue::S(prefix)), .. }] => {
@@ -163,10 +163,10 @@ pub(super) fn join_overlapping<'a>(
     is_joined.then(|| kept.into_iter().map(|joined| joined.read).collect())
 }
 
-/// A read that others may have been joined to.
+/// A read, possibly joined from several.
 struct JoinedRead<'a> {
     read: PlannedRead<'a>,
-    /// Is its range wider than one of those that were joined?
+    /// Is its range wider than one of the joined ones?
     is_wider: bool,
 }
 
@@ -232,7 +232,7 @@ fn join_two<'a>(
     Some(JoinedRead { read: one, is_wider: was_wider || !same_range })
 }
 
-/// The share of the whole partition, with the items of other entities, that a read will find.
+/// The estimated share of the whole partition, with the items of other entities, that a read finds.
 fn share(read: &PlannedRead<'_>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     let entities = read.path.table.entities.len().max(1) as f64;
@@ -323,14 +323,14 @@ fn union<'a>(a: &Rc<[KeyCondition<'a>]>, b: &Rc<[KeyCondition<'a>]>) -> Option<R
     Some(sort.into())
 }
 
-/// The two ends of a sort test, both taken in.
+/// The two ends of a sort test, both included.
 struct Ends {
     low: Option<AttributeValue>,
     high: Option<AttributeValue>,
 }
 
 impl Ends {
-    /// `None`: DynamoDB has no words for the upper end.
+    /// `None`: DynamoDB cannot express the upper end.
     fn of(test: &SortTest) -> Option<Ends> {
         let (low, high) = match test {
             SortTest::Equal(value) => (Some(value.clone()), Some(value.clone())),

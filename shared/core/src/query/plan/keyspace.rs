@@ -18,7 +18,7 @@ use crate::value::{AttributeValue, equal};
 /// The attributes of one partition key with their values. Usually one, stored inline: a fan-out has many partitions.
 pub(super) type Partition<'m> = SmallVec<[(&'m str, AttributeValue); 1]>;
 
-/// Where one key attribute gets its value from, in the items of one entity.
+/// The source of one key attribute's value, for the items of one entity.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum KeyValueSource<'m> {
     Natural,
@@ -33,7 +33,7 @@ pub(super) struct Keyspace<'m> {
     entity: EntityChoice,
 }
 
-/// One partition and sort range. Of many partitions with one range, all share it.
+/// One partition and sort range. Many partitions share one range.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SelectedRange<'m> {
     pub(super) partition: Partition<'m>,
@@ -88,9 +88,9 @@ impl<'m> SelectedRange<'m> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SelectedRanges<'m> {
     pub(super) ranges: SmallVec<[SelectedRange<'m>; 1]>,
-    /// Attributes that the partition key answers, and whether exactly.
+    /// Attributes tested by the partition key, and whether exactly.
     pub(super) by_partition: Few<(&'m str, bool)>,
-    /// Attributes that the sort key answers, and whether exactly.
+    /// Attributes tested by the sort key, and whether exactly.
     pub(super) by_sort: Few<(&'m str, bool)>,
 }
 
@@ -103,13 +103,13 @@ impl SelectedRanges<'_> {
         }
     }
 
-    /// Attributes that the key answers, and whether exactly.
+    /// Attributes tested by the key, and whether exactly.
     pub(super) fn served(&self) -> impl Iterator<Item = (&str, bool)> {
         self.by_partition.iter().chain(&self.by_sort).copied()
     }
 }
 
-/// Nearly always there is one.
+/// Usually one.
 type Partitions<'m> = SmallVec<[Partition<'m>; 1]>;
 /// The conditions of each range of sort keys.
 type SortRanges<'m> = SmallVec<[Rc<[KeyCondition<'m>]>; 1]>;
@@ -168,7 +168,7 @@ impl<'m> Keyspace<'m> {
         None
     }
 
-    /// Has no item such a key without this attribute?
+    /// Does such a key always need this attribute?
     pub(super) fn requires(self, attribute: &str) -> bool {
         self.find_required(&|name| name == attribute).is_some()
     }
@@ -285,7 +285,7 @@ impl<'m> Keyspace<'m> {
         }]
     }
 
-    /// The attributes by which items come within one selected range, outermost first, the fixed ones left out.
+    /// The attributes that order the items within one selected range, most significant first, without fixed ones.
     pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Few<&'m str> {
         match self.sort_template() {
             Some((_, template)) => template.ascending(fixed).into(),
@@ -481,7 +481,7 @@ fn natural_range(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> N
     }
 }
 
-/// Could a key of this template pass the test? `true` where that is not certain.
+/// Could a key of this template pass the test? True if unknown.
 fn could_contain(template: &Template, test: &SortTest) -> bool {
     let prefix = template.literal_prefix();
     let at_least = |low: &AttributeValue| match low {

@@ -63,8 +63,8 @@ impl<'a> AccessPath<'a> {
         self.index.is_some_and(|index| index.kind == IndexKind::Global)
     }
 
-    /// The last tie-break between candidates: the table, then local, then global indexes, then by name. Without it the same
-    /// request could have another plan after indexes change places in the manifest. The order is that of [`ReadFrom`].
+    /// The last tie-break between candidates: the table, then local, then global indexes, then by name. Without it the
+    /// plan of a request could change with the order of indexes in the manifest. The order is that of [`ReadFrom`].
     pub(super) fn preference(&self) -> (bool, bool, &'a str) {
         (self.index.is_some(), self.is_global(), self.index.map_or("", |index| &index.name))
     }
@@ -107,12 +107,12 @@ pub(super) enum EntityChoice {
     Any,
     /// The items of one entity.
     One(EntityId),
-    /// The items that are of no entity. They have keys too, where a template is not limited to an entity.
+    /// The items without an entity. They have keys too, if a template is not limited to an entity.
     NoEntity,
 }
 
 impl EntityChoice {
-    /// The items that these facts are about.
+    /// The items with these facts.
     pub(super) fn of(known: &EntityFacts) -> EntityChoice {
         known.entity.map_or(EntityChoice::NoEntity, EntityChoice::One)
     }

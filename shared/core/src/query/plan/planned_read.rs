@@ -22,7 +22,7 @@ pub(super) struct PlannedRead<'a> {
     pub(super) shared: Rc<SharedByReads<'a>>,
     /// Could the range contain items of another entity? Then the entity's own conditions are tested too.
     pub(super) asks_entity: bool,
-    /// Is it one item at most?
+    /// Does it read at most one item?
     pub(super) single: bool,
     /// The attribute of the caller's scope that the partition key does not fix: an item outside the scope could be read.
     pub(super) unscoped: Option<&'a str>,
@@ -43,7 +43,7 @@ pub(super) struct SharedByReads<'a> {
     pub(super) ascending: Few<&'a str>,
     /// Does the sort range hold every key of its entity in the partition?
     pub(super) whole: bool,
-    /// The share of a partition that the sort range leaves, as a guess.
+    /// The estimated share of a partition in the sort range.
     pub(super) share: f64,
     /// The request's conditions that the key does not answer.
     pub(super) residual: Few<&'a Condition>,
@@ -124,7 +124,7 @@ impl<'a> PlannedRead<'a> {
         };
     }
 
-    /// How many requests it is: one for each shard, if it is the range of several.
+    /// The number of requests: one for each shard of the range.
     pub(super) fn count(&self) -> usize {
         self.range.as_ref().map_or(1, SelectedRange::count)
     }
@@ -154,8 +154,8 @@ impl<'a> PlannedRead<'a> {
         self.shared.conjunct.iter().copied().chain(&self.shared.joined_conjunct)
     }
 
-    /// Can DynamoDB filter by it? Not by attributes that the index does not hold: it would take them for missing. And not by
-    /// the key that it queries by: it refuses the request.
+    /// Can DynamoDB filter by it? Not by attributes that the index lacks, which it would treat as missing, and not by
+    /// the key of the query, which it refuses.
     fn is_sendable(&self, clause: &Condition) -> bool {
         let (path, queried) = (self.path, self.range.is_some());
         clause.only_uses(&|attribute| {
@@ -186,7 +186,7 @@ impl<'a> PlannedRead<'a> {
     }
 }
 
-/// Does the path hold all attributes that the answer shows or is ordered by?
+/// Does the path have all attributes of the answer and its order?
 fn answer_is_at(path: AccessPath<'_>, request: &CheckedRequest<'_>) -> bool {
     let shown = match (&request.select, request.count) {
         (_, true) => true,

@@ -35,8 +35,8 @@ pub(super) struct PathPlanner<'t, 'a> {
 type TestSets<'t, 'a> = Cow<'t, [Tests<'a>]>;
 
 impl<'t, 'a> PathPlanner<'t, 'a> {
-    /// The keyspace, once it is sure that it hides no matching item. An item that lacks a part of an index's key is not in
-    /// the index: unless every matching item surely has all parts, the answer could miss one.
+    /// The keyspace, if it certainly hides no matching item. An item that lacks a part of an index's key is not in the
+    /// index: unless every matching item has all parts, the answer could miss one.
     pub(super) fn keyspace(&self) -> Result<Keyspace<'a>, RejectReason> {
         let keyspace = Keyspace::of(self.path, self.entity)
             .map_err(|key| RejectReason::EntityAbsent { attribute: key.name.as_str().into() })?;
@@ -81,7 +81,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         None
     }
 
-    /// The queries that answer the conjunction. `expand`: attributes that are taken value by value.
+    /// The queries that answer the conjunction. `expand`: attributes that are expanded into their values.
     pub(super) fn queries(
         &self,
         keyspace: Keyspace<'a>,
@@ -130,7 +130,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         read
     }
 
-    /// The attributes that are taken value by value, each with its values.
+    /// The expanded attributes, with their values.
     fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Few<&'a AttributeValue>)> {
         let asked = self.conjunction.by_attribute.iter().filter(|test| expand.contains(&test.attribute));
         let open = expand.iter().filter(|name| self.conjunction.of(name).is_none());
@@ -156,7 +156,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         })
     }
 
-    /// The tests, with every combination of the values that expanded attributes take.
+    /// The tests, with every combination of the expanded attributes' values.
     fn test_sets(&self, expand: &[&'a str]) -> TestSets<'t, 'a> {
         let tests: &'t Tests<'a> = &self.conjunction.tests;
         if expand.is_empty() {
@@ -169,12 +169,12 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         TestSets::Owned(all)
     }
 
-    /// Does every matching item have the same value here?
+    /// Do all matching items have the same value here?
     fn has_one_value(&self, attribute: &str) -> bool {
         self.conjunction.values_of(attribute).is_some_and(|values| values.len() == 1)
     }
 
-    /// Can this attribute be taken value by value: by an `in`, or because the manifest lists its values?
+    /// Can this attribute be expanded: by an `in`, or because the manifest lists its values?
     pub(super) fn is_expandable(&self, attribute: &str) -> bool {
         let Some(of_one) = self.conjunction.of(attribute) else {
             return listed_values(self.path.table, attribute).is_some();
@@ -321,7 +321,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             && !self.conjunction.by_attribute.iter().any(|of_one| is_served(of_one.attribute))
     }
 
-    /// Is an attribute taken value by value that no condition names?
+    /// Is an attribute expanded that no condition tests?
     fn takes_unasked(&self, expand: &[&str]) -> bool {
         expand.iter().any(|name| self.conjunction.of(name).is_none())
     }
@@ -337,7 +337,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             && !matches!(tests.get(attribute), Some(Test::Equal(_)))
     }
 
-    /// Which clauses the key answers in full, by their numbers.
+    /// The numbers of the clauses that the key answers completely.
     fn answered_by_key(&self, is_exact: &dyn Fn(&str) -> bool) -> SmallVec<[bool; 16]> {
         let mut answered = smallvec![false; self.conjunction.clauses.len()];
         for of_one in &self.conjunction.by_attribute {
@@ -384,9 +384,9 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     }
 }
 
-/// Values that the key does not tell apart (those of one shard, or of one text in lower case) select the same range. It is
-/// read once, and its items are checked for everything that is left; two reads would give each item twice. `before`: only
-/// these reads can be the same.
+/// Values that the key maps to one text (those of one shard, or differing only in case) select the same range. It is
+/// read once, and its items are checked for all remaining conditions; two reads would return each item twice. `before`:
+/// only these reads can be equal.
 fn add_read<'a>(all: &mut Vec<PlannedRead<'a>>, before: usize, read: PlannedRead<'a>) {
     match all[..before].iter_mut().find(|known| known.range == read.range) {
         None => all.push(read),
@@ -408,7 +408,7 @@ fn partition_open(attribute: &str) -> RejectReason {
     RejectReason::PartitionOpen { attribute: attribute.into() }
 }
 
-/// How much of a partition a test on a sort part leaves, as a guess.
+/// The assumed share of a partition left by a test of a sort part.
 fn narrowing(test: Option<Test<&AttributeValue>>) -> f64 {
     match test {
         Some(Test::Equal(_) | Test::Absent) => 0.1,

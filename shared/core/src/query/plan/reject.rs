@@ -38,13 +38,13 @@ pub enum RejectReason {
     Equal,
 }
 
-/// A table or index that was considered, and why it was not taken.
+/// A rejected table or index, with the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RejectedPath {
     /// The index's name; `None` for the table itself.
     pub index: Option<SmolStr>,
     /// Would it have been scanned?
     pub scan: bool,
-    /// Why not.
+    /// The reason.
     pub reason: RejectReason,
 }

@@ -102,7 +102,7 @@ pub(super) fn without_reading(
     Ok(Ok(change))
 }
 
-/// The change of an item that was read. Every folded key that is not right is made right.
+/// The change of an item that was read. Every wrong folded key is corrected.
 pub(super) fn of_stored(
     table: &Table,
     key: &Item,
@@ -183,7 +183,7 @@ fn folded_keys(table: &Table) -> impl Iterator<Item = &KeyAttribute> {
     table.key_attributes().chain(of_indexes).filter(|key| matches!(key.source, KeySource::Folded(_)))
 }
 
-/// The folded keys that may be others after this update, each once.
+/// The folded keys that this update may change, without duplicates.
 fn touched<'t>(table: &'t Table, update: &Update) -> Vec<&'t KeyAttribute> {
     let mut touched: Vec<&KeyAttribute> = Vec::new();
     for key in folded_keys(table) {

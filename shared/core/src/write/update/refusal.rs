@@ -1,17 +1,17 @@
-//! Why an update does not happen.
+//! Why an update is refused.
 
 use crate::index::ItemError;
 use crate::model::Table;
 use crate::value::{Hidden, Item};
 
-/// Why an update does not happen. Nothing was written.
+/// Why an update is refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum UpdateRefusal {
     /// An update without changes.
     #[error("the update of an item of table `{table}` sets and removes nothing")]
     Empty { table: String },
-    /// It gives an attribute that is folded from others.
+    /// It sets a folded attribute.
     #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be set")]
     Folded { table: String, attribute: String },
     /// An attribute that is stored only in a folded key.

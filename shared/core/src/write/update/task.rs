@@ -71,7 +71,7 @@ impl<T: Borrow<Table>> UpdateTask<T> {
         self.derive(stored)
     }
 
-    /// The write did not happen: its guard does not hold. `found`: the item as it is, if there is one.
+    /// The guard of the write failed. `found`: the stored item, if there is one.
     pub fn was_refused(&mut self, found: Option<Item>) -> Result<(), UpdateRefusal> {
         let table = self.table.borrow();
         self.attempts += 1;
