@@ -39,7 +39,7 @@ fn pick(event: usize, purpose: u64, of: usize) -> usize {
     ((mixed ^ (mixed >> 32)) % of as u64) as usize
 }
 
-/// The event with this number, and an id made of it.
+/// The event with this number, and an id derived from it.
 pub(crate) fn event(at: usize) -> Item {
     event_called(format!("event-{at:08}"), at)
 }

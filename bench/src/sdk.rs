@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 
-/// This client as the SDK makes it: with the SDK's timeouts and retries, and without interceptors.
+/// This client in the SDK's default form: with the SDK's timeouts and retries, and without interceptors.
 pub(crate) fn sdk_alone(client: &Client) -> Client {
     let mut config = client.config().to_builder();
     config.set_interceptors([]);

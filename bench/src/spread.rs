@@ -9,7 +9,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of these measurements; not a number if there are none.
+    /// The spread of these measurements; NaN without measurements.
     pub(crate) fn of(measured: &[f64]) -> Spread {
         let mut sorted = measured.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);

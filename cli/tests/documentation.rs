@@ -155,7 +155,7 @@ fn the_demo_goes_the_same_way() {
     let shown = keyfold(&["demo", "--items", "1000"]);
     let mut steps: Vec<&str> = retrofit_words(&shown);
     steps.dedup();
-    // It plans from its own sample, and keeps the way back open.
+    // It plans from its own sample, and does not end the way back.
     assert_eq!(steps, way()[1..3], "{shown}");
 }
 

@@ -39,7 +39,7 @@ impl Change {
         Ok(self.task.was_read(read("the item", item)?)?)
     }
 
-    /// The condition of the write did not hold; the item as it is, or `null`.
+    /// The condition of the write failed. Takes the stored item, or `null`.
     pub fn was_refused(&mut self, item: &str) -> Result<(), Failure> {
         Ok(self.task.was_refused(read("the item", item)?)?)
     }

@@ -92,7 +92,7 @@ async fn an_index_that_cannot_become_the_manifests_is_refused_and_nothing_is_add
 #[derive(Default)]
 struct Slow {
     looks: Mutex<BTreeMap<String, u32>>,
-    /// `None` for ever.
+    /// `None`: never.
     enough: Mutex<Option<u32>>,
     created: Mutex<Vec<String>>,
 }

@@ -1,7 +1,7 @@
 //! The journal: intended writes are recorded before they are sent, and their outcomes before the answer.
 //!
-//! So whenever an invocation ends: an event in the table has its digest in the journal, and an event that a caller was
-//! told is written has a recorded outcome. See `docs/adr/0018`.
+//! So whenever an invocation ends: an event in the table has its digest in the journal, and an event reported as
+//! written has a recorded outcome. See `docs/adr/0018`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

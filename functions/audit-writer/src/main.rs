@@ -1,4 +1,4 @@
-//! The Lambda function `audit-writer`: connects settings and handler to the events, without decisions of its own.
+//! The Lambda function `audit-writer`: only connects settings and handler to the events.
 
 use keyfold_audit_writer::{Settings, Writer, handle};
 use keyfold_edge::serve;

@@ -32,7 +32,7 @@ struct DirectEvent<'t> {
     events: Vec<&'t RawValue>,
 }
 
-/// The members that tell requests and batches from the events of other services.
+/// The members that distinguish requests and batches from the events of other services.
 #[derive(Deserialize)]
 struct Shape<'t> {
     #[serde(borrow)]

@@ -1,6 +1,4 @@
-//! From SQS: each message is one event or a list. Only messages that failed come back, and are delivered again.
-//!
-//! <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting>
+//! From SQS: each message is one event or a list. Only failed messages are redelivered.
 
 use std::time::SystemTime;
 

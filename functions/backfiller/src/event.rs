@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const MEMBERS: [&str; 8] =
     ["retrofit", "segment", "totalSegments", "checkpoint", "rate", "pagesMax", "worker", "dryRun"];
 
-/// A slice that is to be carried over, or a retrofit that is to be priced.
+/// A slice to copy, or a retrofit to estimate.
 #[derive(Debug, Clone)]
 pub enum BackfillEvent {
     /// Carry a slice over.

@@ -1,4 +1,4 @@
-//! The Lambda function `backfiller`: connects the handler to the events, without decisions of its own.
+//! The Lambda function `backfiller`: only connects the handler to the events.
 
 use keyfold_backfiller::handle;
 use keyfold_edge::retrofit::serve;

@@ -1,10 +1,10 @@
-//! Who asks, as far as a caller's claims tell.
+//! The identity of a caller, from its claims.
 
 use std::collections::BTreeMap;
 
 use keyfold_core::query::check::Caller;
 
-/// Claims that are new with every sign-in, and do not tell callers apart. A page token stays valid when they change.
+/// Claims that change with every sign-in and do not identify a caller. A page token stays valid when they change.
 const PASSING: [&str; 10] = [
     "jwt.exp",
     "jwt.iat",

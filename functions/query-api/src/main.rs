@@ -1,4 +1,4 @@
-//! The Lambda function `query-api`: connects settings and handler to the events, without decisions of its own.
+//! The Lambda function `query-api`: only connects settings and handler to the events.
 
 use keyfold_edge::serve;
 use keyfold_query_api::{Api, Settings, handle};

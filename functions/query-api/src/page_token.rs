@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 const PAGE_TOKEN_SECONDS: u64 = 3600;
 /// How long the secret's versions are cached.
 const FRESH: Duration = Duration::from_secs(300);
-/// The least time between two reads, so that forged tokens and an outage cost no more than that.
+/// Minimum time between two reads, which limits the cost of forged tokens and of an outage.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// The page tokens of one request.

@@ -14,7 +14,7 @@ use crate::event::StreamRecord;
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html>
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 const EXPIRY_TYPE: &str = "Service";
-/// The longest event id that names an unreadable record as it is.
+/// Maximum length of an event id that is used as the name of an unreadable record.
 const EVENT_ID_CHARS_MAX: usize = 100;
 
 /// Reads a record of this table's stream, and takes its key and its images. The old image is taken only on request.

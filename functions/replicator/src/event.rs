@@ -143,7 +143,7 @@ pub(crate) fn answer(first_failure: Option<&str>) -> Value {
     json!({ "batchItemFailures": failures })
 }
 
-/// The notice in a message of a queue, where notices wait that were refused: Lambda's own envelope, or EventBridge's event as it is.
+/// The notice in a message of the queue for refused notices: in Lambda's own envelope, or as EventBridge's event.
 ///
 /// <https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html>
 pub(crate) fn set_aside_again(event: &str) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The Lambda function `replicator`: connects settings and handler to the events, without decisions of its own.
+//! The Lambda function `replicator`: only connects settings and handler to the events.
 
 use keyfold_edge::serve;
 use keyfold_replicator::{Replicator, Settings, handle};

@@ -38,7 +38,7 @@ pub struct Replicator {
 /// How a batch is processed.
 #[derive(Debug, Clone)]
 pub(crate) enum Opened {
-    /// It is carried over.
+    /// Its records are copied.
     Carry(Arc<RequestSender>),
     /// Its table is closed: each record is checked. With the epoch of its stream.
     Late(Arc<RequestSender>, Epoch),

@@ -1,4 +1,4 @@
-//! The Lambda function `verifier`: connects the handler to the events, without decisions of its own.
+//! The Lambda function `verifier`: only connects the handler to the events.
 
 use keyfold_edge::retrofit::serve;
 use keyfold_verifier::handle;

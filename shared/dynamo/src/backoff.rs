@@ -16,9 +16,8 @@ const DOUBLINGS_MAX: u32 = 16;
 
 /// The wait after the failed attempt number `attempt` (from 0), for a `random01` in 0..=1.
 ///
-/// The wait is `random01` times the ceiling of the attempt, which doubles from [`BACKOFF_BASE`] to [`BACKOFF_CAP`]:
-/// callers that were throttled together do not come back together. Anything that is no number in 0..=1 counts as the
-/// nearest one that is.
+/// The wait is `random01` times the ceiling of the attempt, which doubles from [`BACKOFF_BASE`] to [`BACKOFF_CAP`], so
+/// that callers that were throttled together retry at different times. `random01` is clamped to 0..=1.
 ///
 /// ```
 /// use keyfold_dynamo::{BACKOFF_BASE, BACKOFF_CAP, delay};

@@ -225,8 +225,8 @@ impl CallerBudget {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
     }
 
-    /// Sends an update. `false`: its condition did not hold. If the row has the reservation `id`, the SDK repeated a call that had
-    /// been carried out.
+    /// Sends an update. `false`: its condition failed. If the row has the reservation `id`, the SDK repeated a call
+    /// that had succeeded.
     async fn sent(&self, update: UpdateItemFluentBuilder, id: Option<&str>) -> Result<bool, DynamoError> {
         let call = || Call::new("UpdateItem", &self.table);
         match update.send().await.map_err(|error| DynamoError::of(call(), error)) {

@@ -45,10 +45,10 @@ pub enum DynamoError {
     /// DynamoDB failed on its own side.
     #[error("{call} failed inside DynamoDB")]
     Unavailable { call: Call },
-    /// No answer in time. The request may have been carried out.
+    /// No response in time. The request may have been executed.
     #[error("{call} got no answer in time")]
     TimedOut { call: Call },
-    /// No connection, no credentials, no region, or a broken answer. The request may have been carried out.
+    /// No connection, no credentials, no region, or an invalid response. The request may have been executed.
     #[error("{call} did not reach DynamoDB{}", .obstacle.text())]
     Transport { call: Call, obstacle: Obstacle, source: BoxError },
     /// Parts of a batch were left undone after every attempt.

@@ -35,7 +35,7 @@ pub async fn run(
     run_counting(client, table, plan, from, options, &mut 0.0).await
 }
 
-/// As [`run`]. `units` has the read units that were consumed, with the most that the requests in flight can consume: also after an
+/// [`run`], with `units` set to the consumed read units, plus the maximum of the requests in flight: also after an
 /// error, and if the future is dropped.
 pub async fn run_counting(
     client: &Client,

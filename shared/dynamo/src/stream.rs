@@ -112,7 +112,7 @@ impl Streams {
         Ok(RecordPage { changes, last, next: got.next_shard_iterator.map_or(NextPage::Ended, NextPage::At) })
     }
 
-    /// An iterator; `None` if the position is gone.
+    /// An iterator; `None` if the position was trimmed.
     async fn position(
         &self,
         table: &str,

@@ -23,13 +23,13 @@ pub(crate) fn copy_to_sdk(item: &Item) -> SdkItem {
     item.iter().map(|(name, value)| (name.to_string(), value.clone().into())).collect()
 }
 
-/// The values of an expression, as the SDK wants them; `None` if there are none, because DynamoDB refuses an empty map.
+/// The values of an expression in the SDK's form; `None` if there are no values, because DynamoDB refuses an empty map.
 pub(crate) fn values_to_sdk(values: &BTreeMap<String, AttributeValue>) -> Option<SdkItem> {
     let values = values.iter().map(|(name, value)| (name.clone(), value.clone().into()));
     Some(values.collect::<SdkItem>()).filter(|values| !values.is_empty())
 }
 
-/// The names of an expression, as the SDK wants them; `None` if there are none.
+/// The names of an expression in the SDK's form; `None` without names.
 pub(crate) fn names_to_sdk(names: &BTreeMap<String, String>) -> Option<HashMap<String, String>> {
     (!names.is_empty()).then(|| names.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
 }

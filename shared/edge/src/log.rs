@@ -21,7 +21,7 @@ pub(crate) fn start() {
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false);
-    // Where the log of this process has started already, it stays as it is.
+    // A log that was started earlier in this process is kept.
     let _ = tracing_subscriber::registry().with(targets).with(lines).try_init();
 }
 

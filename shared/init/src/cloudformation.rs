@@ -98,7 +98,7 @@ fn json(node: &Node) -> Value {
     }
 }
 
-/// The template with `Fn::ForEach` among its resources worked out: `[name, [values], {key: body}]`.
+/// Expands `Fn::ForEach` in the template's resources: `[name, [values], {key: body}]`.
 fn without_loops(mut root: Node) -> Result<Node, Problem> {
     let Kind::Map(sections) = &mut root.kind else { return Ok(root) };
     for (name, section) in sections.iter_mut().filter(|(name, _)| name == "Resources") {

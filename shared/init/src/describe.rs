@@ -13,7 +13,7 @@ pub(crate) const KEY_PARTS_MAX: usize = 8;
 /// Maximum indexes of a table.
 pub(crate) const INDEXES_MAX: usize = 100;
 
-/// Fields that a manifest has, and those that only tell of the table.
+/// Fields with an equivalent in the manifest, and purely informative ones.
 const KNOWN: &[&str] = &[
     "TableName",
     "KeySchema",

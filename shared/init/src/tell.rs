@@ -41,7 +41,7 @@ fn rows<'a>(table: &'a TableDraft, entity: &'a EntityDraft) -> impl Iterator<Ite
     table.items.iter().filter(|row| row.entity.as_deref() == Some(entity.name.as_str())).map(|row| &row.item)
 }
 
-/// The beginnings of keys, if they tell every sampled item apart.
+/// The prefixes of keys, if they distinguish all sampled items.
 fn by_prefixes(table: &mut TableDraft) -> bool {
     let found: Option<Vec<Recognised>> = (0..table.entities.len()).map(|at| by_prefix(table, at)).collect();
     let Some(found) = found.filter(|_| !table.items.is_empty()) else { return false };

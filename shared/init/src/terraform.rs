@@ -17,7 +17,7 @@ use crate::items::read_item;
 
 /// Maximum tables.
 const TABLES_MAX: usize = 500;
-/// Arguments that a manifest has, and those that only tell of the table.
+/// Arguments with an equivalent in the manifest, and purely informative ones.
 const KNOWN: &[&str] = &[
     "name",
     "hash_key",

@@ -27,7 +27,7 @@ const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Where an embedded DynamoDB keeps its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Store {
-    /// In memory: gone when it stops.
+    /// In memory, until it stops.
     Memory,
     /// In a SQLite file, created if missing. Only one embedded DynamoDB at a time can use it.
     File(PathBuf),

@@ -109,7 +109,7 @@ pub(crate) async fn serve<A: Answer>(
     while connections.join_next().await.is_some() {}
 }
 
-/// Waits for the word to stop; its sender being gone is one.
+/// Waits for the stop signal; a dropped sender counts as one.
 pub(crate) async fn wait_for_stop(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

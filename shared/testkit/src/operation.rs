@@ -15,7 +15,7 @@ pub const PAGES_MAX: usize = 300;
 pub enum Operation {
     /// PutItem
     Put {
-        /// The item, as it is stored.
+        /// The stored item.
         item: Item,
         /// On this condition.
         condition: Condition,
@@ -69,7 +69,7 @@ pub struct Reading {
 pub enum OperationResult {
     /// The write succeeded: the former item, and the consumption.
     Written(Option<Item>, WriteConsumed),
-    /// The condition did not hold; the item as it is.
+    /// The condition failed; with the stored item.
     ConditionFailed(Option<Item>),
     /// The request was refused (ValidationException).
     Refused,

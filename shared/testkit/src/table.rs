@@ -36,7 +36,7 @@ pub struct ModelTable {
     lagging: bool,
 }
 
-/// One index, as it is now.
+/// The current state of one index.
 #[derive(Debug, Clone)]
 struct IndexState {
     shape: KeyShape,
@@ -111,7 +111,7 @@ impl ModelTable {
         at.map_or(0, |at| self.indexes[at].catch_up(writes))
     }
 
-    /// Takes every entry out of an index, as it is before a retrofit has filled it.
+    /// Removes every entry of an index, as before a retrofit has filled it.
     pub fn empty_index(&mut self, name: &str) {
         let at = self.table.indexes.iter().position(|index| index.name == name);
         if let Some(at) = at {

@@ -87,7 +87,7 @@ impl TwoWorlds {
             _ => None,
         };
         let organisation = text(random.any(&all)?)?;
-        // A tombstone has only its key, so it is in both worlds, whoever owned the item.
+        // A tombstone has only its key, so it is in both worlds, regardless of the former owner.
         let is_own =
             |item: &generate::CaseItem| item.seen.is_none() || text(item).as_ref() == Some(&organisation);
         let (own, others): (Vec<_>, Vec<_>) = all.iter().cloned().partition(is_own);

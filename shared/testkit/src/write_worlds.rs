@@ -1,7 +1,4 @@
-//! Two worlds that differ only in other tenants' items, and requests to write that must not tell them apart.
-//!
-//! Every answer must be the same in both, and the others' items must stay as they are. Here are the manifests, the worlds and the requests;
-//! a test of the query API sends them to the API itself, over two databases.
+//! Two worlds that differ only in other tenants' items, and write requests whose answers must not depend on that.
 
 use keyfold_core::attribute::AttributeKind;
 use keyfold_core::key::Unfolded;
@@ -250,7 +247,7 @@ impl WriteWorlds {
 const DEPLOY: &str = "[deploy]\nquery-api = true\nquery-api-writes = [\"t\"]\n";
 
 /// Tables in which a rule of the scope decides: keys only in indexes, entities that collide, items of two entities or
-/// of none.
+/// without one.
 const SHAPES: &[&str] = &[
     r##"
 [tables.t]

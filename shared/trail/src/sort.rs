@@ -30,7 +30,7 @@ impl Line {
     }
 }
 
-/// The files. They have no names, and are gone when they are dropped.
+/// The files. They are unnamed, and deleted when they are dropped.
 #[derive(Debug)]
 pub(crate) struct Sorted {
     files: Vec<BufWriter<File>>,

@@ -27,7 +27,7 @@ pub trait Between: Send + Sync + 'static {
         None
     }
 
-    /// Does the answer to a call get lost, after the call was carried out?
+    /// Is the response to an executed call lost?
     fn loses(&self, request: &Request) -> bool {
         let _ = request;
         false

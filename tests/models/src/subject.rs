@@ -62,7 +62,7 @@ pub enum AskError {
     /// No plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The plan was not carried out.
+    /// The plan was not executed.
     #[error("{}", chain(.0))]
     Query(#[from] QueryError),
 }

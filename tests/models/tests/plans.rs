@@ -1,4 +1,4 @@
-//! The plans by themselves: carried out by the letter over the model table, without executor and DynamoDB.
+//! The plans by themselves: executed literally over the model table, without executor and DynamoDB.
 
 use std::path::Path;
 

@@ -85,7 +85,7 @@ impl Judge {
         Ok(caught)
     }
 
-    /// The failure; `None` if there is none.
+    /// The failure; `None` without one.
     fn run(&self, program: &Path, mutant: &str, name: &str) -> anyhow::Result<Option<String>> {
         let log = self.folder.join(format!("../{name}.log"));
         let mut child = Command::new(program)

@@ -115,7 +115,7 @@ impl Retrofit {
 }
 
 impl Play<'_> {
-    /// Writers, a backfill, an item that cannot be carried over, damage and its repair.
+    /// Writers, a backfill, an item that cannot be copied, damage and its repair.
     async fn round(&self, name: &str, poller: &StreamPoller) {
         self.write(name, poller).await;
         self.backfill().await;

@@ -43,7 +43,7 @@ impl Stage {
         })
     }
 
-    /// The table that is written, as it is before a retrofit.
+    /// The target table, in its state before a retrofit.
     pub(super) fn reset_target(&self, in_place: bool, items: u64) -> anyhow::Result<()> {
         self.runtime.block_on(self.recreate("audit", if in_place { items } else { 0 }))
     }

@@ -63,7 +63,7 @@ fn split(bytes: &[u8], numbers: Vec<usize>, folder: &Path) -> Result<()> {
     println!("{} bytes first, {} bytes with the rest", first.len(), rest.len());
     fs::write(folder.join("keyfold.wasm"), first)?;
     fs::write(folder.join("rest.wasm"), rest)?;
-    // FNV-1a, 64 bits: it tells builds apart, no more.
+    // FNV-1a, 64 bits: it only has to distinguish builds.
     let number = |number: u64, byte: &u8| (number ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let build = bytes.iter().fold(0xcbf2_9ce4_8422_2325, number);
     fs::write(folder.join("build.js"), format!("export const BUILD = \"{build:016x}\";\n"))?;

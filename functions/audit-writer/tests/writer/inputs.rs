@@ -1,4 +1,4 @@
-//! Invalid audit events, and that the valid ones beside them are written.
+//! Invalid audit events, and that valid ones in the same request are written.
 
 use keyfold_core::value::AttributeValue;
 use keyfold_local::runtime_api::InvocationResult;

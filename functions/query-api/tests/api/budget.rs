@@ -217,7 +217,7 @@ impl Between for EverySecondAnswer {
     }
 }
 
-/// The SDK repeats a call whose answer is lost, though it was carried out.
+/// The SDK repeats an executed call whose response was lost.
 #[tokio::test]
 async fn a_call_that_is_repeated_is_counted_once() {
     let dynamo = with_callers().await;

@@ -41,7 +41,7 @@ impl Manager {
         (manager, url)
     }
 
-    /// A new version, as PutSecretValue makes it: the labels move.
+    /// A new version, as PutSecretValue creates it: the labels move.
     fn rotate(&self, id: &str, text: &str) {
         let mut versions = self.0.lock().unwrap();
         if let Some(current) = versions.by_label.remove("AWSCURRENT") {

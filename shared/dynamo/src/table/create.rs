@@ -108,7 +108,7 @@ pub enum EnsureError {
     /// A call failed.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
-    /// The table exists and is another one. It is left as it is.
+    /// The existing table differs. It is not changed.
     #[error("table `{table}` exists and differs from the manifest: {diff}")]
     Differs { table: String, diff: TableDiff },
 }

@@ -9,10 +9,10 @@ use super::describe::expires_by;
 use super::{TableOptions, describe};
 use crate::error::{Call, DynamoError};
 
-/// Switches the table's stream on, with both images, and waits until the table is active again. Whether there was one
-/// before: a stream with both images is left as it is.
+/// Enables the table's stream, with both images, and waits until the table is active again. Returns whether it had one:
+/// an existing stream with both images is kept.
 ///
-/// DynamoDB refuses to change a stream's view type: it must be disabled first, and its readers would lose it.
+/// DynamoDB cannot change a stream's view type: the stream must be disabled first, and its readers would lose it.
 pub async fn enable_stream(client: &Client, table: &Table) -> Result<bool, DynamoError> {
     let call = || Call::new("UpdateTable", &table.name);
     let wanted = TableOptions { stream: true };

@@ -401,7 +401,7 @@ async fn a_page_comes_from_our_decoder_also_after_a_failed_attempt() {
     assert_eq!(crate::scan_page(&client, &scan).await.unwrap(), good());
 }
 
-/// The same client with our interceptor, as [`crate::client`] makes it.
+/// The same client with our interceptor, as built by [`crate::client`].
 fn with_interceptor(client: &Client) -> Client {
     Client::from_conf(client.config().to_builder().interceptor(Interceptor).build())
 }

@@ -198,7 +198,7 @@ impl Inserter<'_> {
         send::send_batch(self.client, self.table, batch, self.options.deadline).boxed()
     }
 
-    /// Reads the items that have these keys. One that is gone again can be written after all.
+    /// Reads the items with these keys. If one was deleted meanwhile, its item can be inserted after all.
     async fn read_taken(&mut self, taken: &[&NewItem], again: &mut BTreeMap<usize, Arc<DynamoError>>) {
         for jobs in taken.chunks(crate::BATCH_GET_KEYS_MAX) {
             self.inserted.requests += 1;

@@ -120,8 +120,8 @@ impl Retrofits {
         Ok(estimate.document(sender.job().mapping(), &self.model.prices))
     }
 
-    /// A sender for a retrofit that was started with this mapping, whose tables and stream are as they should be. One that
-    /// `writes` needs a retrofit that still carries over. `rate` is the most capacity units in a second.
+    /// A sender for a retrofit that was started with this mapping, after checks of its tables and stream. With
+    /// `writes`, the retrofit must still copy changes. `rate`: maximum capacity units in a second.
     pub async fn open(
         &self,
         retrofit: &str,

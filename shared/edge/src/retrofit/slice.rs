@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 
-/// How long before Lambda's timeout no more pages start.
+/// How long before Lambda's timeout the last page may start.
 pub const PAGE_MARGIN: Duration = Duration::from_secs(4);
 /// How long before Lambda's timeout the answer is sent, even with calls in flight.
 pub const ANSWER_MARGIN: Duration = Duration::from_secs(1);

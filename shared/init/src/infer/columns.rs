@@ -72,7 +72,7 @@ pub(super) struct Search<'a> {
     pub(super) never: &'a dyn Fn(&str) -> bool,
     /// Does a part read from a key belong to another prefix than this word?
     pub(super) other: &'a dyn Fn(&str, &str) -> bool,
-    /// Where a text could be as it is or in lower case, take it for lower case.
+    /// Is text that fits both unchanged and in lower case treated as lower case?
     pub(super) lower: bool,
     /// May a key consist of only another attribute?
     pub(super) bare: bool,

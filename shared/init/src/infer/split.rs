@@ -57,7 +57,7 @@ pub(super) fn by_condition(table: &mut TableDraft) {
     }
 }
 
-/// An attribute whose values, or presence, tell the two halves apart.
+/// An attribute whose values, or presence, distinguish the two halves.
 fn condition(
     with: &[&Item],
     without: &[&Item],

@@ -1,4 +1,4 @@
-//! Operations of the testkit, carried out on a real endpoint.
+//! Operations of the testkit, executed on a real endpoint.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// The response that replaces DynamoDB's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
-    /// The answer is left as it is.
+    /// DynamoDB's own response.
     None,
     Throttled,
     /// All keys of a BatchGetItem are left unprocessed.

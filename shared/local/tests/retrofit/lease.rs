@@ -114,7 +114,7 @@ async fn a_worker_whose_lease_is_taken_stops_before_its_next_page() {
     let mut watch = |_: &Checkpoint| {
         pages += 1;
         if pages == 3 {
-            // Long after my lease was over, as they see it.
+            // Long after the lease expired, in the other worker's view.
             let write = theirs.take(sender.job(), u64::MAX);
             let taken = tokio::task::block_in_place(|| {
                 tokio::runtime::Handle::current().block_on(sender.send(&Request::Write(write)))

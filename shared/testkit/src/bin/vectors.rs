@@ -44,7 +44,7 @@ fn vector(case: &Case) -> Value {
     })
 }
 
-/// The item as it is written, its key and its entries; or the code of the refusal.
+/// The item as written, its key and its entries; or the code of the refusal.
 fn written(table: &Table, item: &Item) -> Value {
     let stored = match table.written(item.clone()) {
         Ok(stored) => stored,

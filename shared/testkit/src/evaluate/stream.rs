@@ -12,7 +12,7 @@ use crate::table::{ModelTable, Read, ReadConsumed, Shown, TableError};
 /// The items of one page. Small, so that there are many pages.
 const PAGE_ITEMS: u32 = 3;
 
-/// Why a plan cannot be carried out.
+/// Why a plan cannot be executed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EvaluateError {
     /// DynamoDB would refuse a read.

@@ -94,7 +94,7 @@ pub fn changed(table: &Table, words: &Words, items: &[CaseItem], random: &mut Ra
     items.iter().filter_map(&mut change).collect()
 }
 
-/// One item as it is stored; `None` if it is not one that could be written.
+/// One stored item; `None` if it is invalid.
 pub(super) fn item(table: &Table, words: &Words, random: &mut Random) -> Option<Item> {
     drawn(table, words, random).map(|item| item.stored)
 }

@@ -156,7 +156,7 @@ impl ManifestDraft {
             for line in entity.lines.iter_mut().filter(|line| line.starts_with(&start)) {
                 line.insert_str(start.len(), prefix);
             }
-            // Without a `when`, the beginnings of its keys tell the entity.
+            // Without a `when`, the prefixes of its keys identify the entity.
             if random.chance(25) {
                 entity.when.clear();
             }

@@ -1,4 +1,4 @@
-//! Random numbers from a seed (SplitMix64), the same everywhere and for ever: a printed seed must replay.
+//! Random numbers from a seed (SplitMix64), the same on every machine and in every version: a printed seed must replay.
 
 /// A source of random choices.
 #[derive(Debug, Clone)]

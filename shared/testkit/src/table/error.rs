@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum TableError {
-    /// The condition of a write did not hold. With the item as it is.
+    /// The condition of a write failed. With the stored item.
     #[error("the condition does not hold")]
     ConditionFailed { old: Option<Box<Item>> },
     /// The item is not one that can be written.

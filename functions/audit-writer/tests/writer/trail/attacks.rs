@@ -115,7 +115,7 @@ async fn what_is_done_to_events_is_found() {
     let again = event("10", &json!({ "note": "kept" })).to_string();
     assert_eq!(attacker.function.post(&again).await.0, 201);
     assert_eq!(attacker.found().await, ["removed 10"]);
-    // The first one again, in the place of the second: now that one is gone.
+    // The first one again, in place of the second, which is now missing.
     attacker.write(&item).await;
     assert_eq!(attacker.found().await, ["removed 10"]);
 }
