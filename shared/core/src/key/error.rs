@@ -8,6 +8,7 @@ use std::ops::Range;
 pub struct TemplateError {
     /// The position, in bytes of the template's text.
     pub span: Range<usize>,
+    /// The problem.
     pub problem: TemplateProblem,
 }
 
@@ -122,6 +123,7 @@ pub struct FoldError {
     pub template: String,
     /// The attribute, if the problem concerns one.
     pub attribute: Option<String>,
+    /// The problem.
     pub problem: FoldProblem,
 }
 
@@ -167,6 +169,7 @@ pub enum FoldProblem {
 pub struct UnfoldError {
     /// The position, in bytes of the text.
     pub at: usize,
+    /// The problem.
     pub problem: UnfoldProblem,
 }
 

@@ -7,6 +7,7 @@ use std::fmt;
 pub struct Hidden<T>(T);
 
 impl<T> Hidden<T> {
+    /// Hides a value.
     pub fn new(hidden: T) -> Hidden<T> {
         Hidden(hidden)
     }
