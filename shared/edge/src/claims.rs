@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// How deep an authorizer's context is read.
+/// Maximum depth at which an authorizer's context is read.
 const CONTEXT_DEPTH_MAX: usize = 4;
 
 /// Claim path -> value. Without an authorizer it is empty.
@@ -27,7 +27,7 @@ impl Claims {
         Claims(found.into_iter().filter_map(|(path, value)| Some((path, value?))).collect())
     }
 
-    /// Has no authorizer checked the caller?
+    /// Are there no claims, because no authorizer checked the caller?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -53,7 +53,7 @@ impl Claims {
     }
 }
 
-/// Who the caller with these claims is: see [`Claims::principal`].
+/// The authenticated caller with these claims: see [`Claims::principal`].
 pub fn principal(claims: &BTreeMap<String, String>) -> Option<&str> {
     let paths = ["jwt.sub", "iam.userArn", "lambda.principalId"];
     paths.into_iter().find_map(|path| claims.get(path)).map(String::as_str)

@@ -1,4 +1,4 @@
-//! Variables of the environment, and the settings that several functions have. Each has its name and its default here.
+//! Environment variables, and the settings common to several functions. Each has its name and its default here.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use keyfold_dynamo::{Endpoint, EndpointError, Roots, RootsError};
 
 /// The manifest's path; `keyfold.toml` next to the binary if unset.
 const MANIFEST: &str = "KEYFOLD_MANIFEST";
-/// Where DynamoDB is; `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or else AWS if unset.
+/// The endpoint of DynamoDB; `AWS_ENDPOINT_URL_DYNAMODB`, `AWS_ENDPOINT_URL`, or else AWS if unset.
 const ENDPOINT: &str = "KEYFOLD_ENDPOINT";
-/// The table where retrofits keep their state.
+/// The control table of retrofits.
 const CONTROL_TABLE: &str = "KEYFOLD_CONTROL_TABLE";
 /// `claims` (the default) or `open`.
 const AUTH: &str = "KEYFOLD_AUTH";
-/// The manifest's file name, where no path is given.
+/// The default file name of the manifest.
 pub const MANIFEST_FILE: &str = "keyfold.toml";
 
-/// Whose HTTP requests are answered.
+/// The callers whose HTTP requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Auth {
-    /// Those of callers with claims.
+    /// Callers with claims.
     #[default]
     Claims,
     /// All callers may read all items, if the table has no scope.
@@ -33,16 +33,16 @@ pub enum SettingsError {
     /// A variable that has no default.
     #[error("`{name}` is not set: {hint}")]
     Missing { name: &'static str, hint: &'static str },
-    /// A variable whose value cannot be used, for a reason that does not show the value.
+    /// A variable with an unusable value. The reason does not show the value.
     #[error("`{name}`: {reason}")]
     Unusable { name: &'static str, reason: String },
-    /// A variable with a value that it cannot have. The value is not shown: it could be a secret.
+    /// A variable with an invalid value. The value is not shown: it could be a secret.
     #[error("`{name}` is not {wanted}")]
     Invalid { name: &'static str, wanted: String },
     /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// Certificates that cannot be used.
+    /// Unusable certificates.
     #[error(transparent)]
     Roots(#[from] RootsError),
 }
@@ -76,12 +76,12 @@ impl<'v> Environment<'v> {
         })
     }
 
-    /// Whose HTTP requests are answered.
+    /// The callers whose HTTP requests are answered.
     pub fn auth(&self) -> Result<Auth, SettingsError> {
         self.one_of(AUTH, [("claims", Auth::Claims), ("open", Auth::Open)])
     }
 
-    /// The name of the table where retrofits keep their state.
+    /// The name of the control table of retrofits.
     pub fn control_table(&self) -> String {
         self.get(CONTROL_TABLE).unwrap_or_else(|| CONTROL_TABLE_DEFAULT.to_owned())
     }
@@ -92,7 +92,7 @@ impl<'v> Environment<'v> {
         self.get(MANIFEST).map_or_else(beside, PathBuf::from)
     }
 
-    /// How DynamoDB is reached.
+    /// The settings of the DynamoDB client.
     pub fn dynamo(&self) -> Result<keyfold_dynamo::Settings, SettingsError> {
         let names = [ENDPOINT, "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"];
         let url = names.into_iter().find_map(|name| self.get(name));

@@ -1,4 +1,4 @@
-//! From the start of a function's process to the answer of each invocation: the same for every function.
+//! A function's process from its start to the answer of each invocation, common to all functions.
 
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,14 +9,14 @@ use serde_json::value::RawValue;
 
 use crate::log;
 
-/// A deadline that passed longer ago than this is ignored: no invocation lasts as long. `cargo lambda watch` gives each the same short time
-/// since 1970.
+/// Deadlines older than this are ignored: no invocation lasts as long. `cargo lambda watch` sends a short time since
+/// 1970 as the deadline.
 const OVER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One invocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation<'i> {
-    /// Its event, as Lambda hands it over.
+    /// Its event, as received from Lambda.
     pub event: &'i str,
     /// Its id.
     pub request_id: &'i str,
@@ -27,7 +27,7 @@ pub struct Invocation<'i> {
 /// An invocation that failed, as Lambda reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionError {
-    /// A name that others can match: a state machine, an alarm.
+    /// A name for matching, in a state machine or an alarm.
     pub error_type: String,
     /// The error, with a suggestion. It never shows an item's contents.
     pub message: String,
@@ -51,9 +51,10 @@ pub trait Record {
 /// The future of an invocation. It is boxed because the compiler follows nested futures only to a certain depth.
 pub type Handling<'a, R> = Pin<Box<dyn Future<Output = Handled<R>> + Send + 'a>>;
 
-/// Starts the function with this name and takes invocations until Lambda ends the process.
+/// Starts the function with this name and handles invocations until Lambda ends the process.
 ///
-/// `start` builds everything that outlives an invocation. It runs before the first one, while Lambda still starts the function.
+/// `start` builds everything that outlives an invocation. It runs before the first one, while Lambda still starts the
+/// function.
 pub async fn serve<S, E, R, F>(
     name: &str,
     start: impl Future<Output = Result<S, E>>,

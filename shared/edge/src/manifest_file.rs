@@ -11,7 +11,7 @@ use crate::Environment;
 
 /// The table names of this deployment, `ID=NAME,...`; other tables have the manifest's names.
 const TABLES: &str = "KEYFOLD_TABLES";
-/// The SHA-256 of the manifest that the deployment was made from, in hexadecimal; any manifest will do if unset.
+/// The SHA-256 of the deployment's manifest, in hexadecimal; not checked if unset.
 const DIGEST: &str = "KEYFOLD_MANIFEST_DIGEST";
 
 /// Why there is no model.
@@ -20,17 +20,17 @@ pub enum ManifestError {
     /// The manifest cannot be read.
     #[error("the manifest `{path}` cannot be read: {source}")]
     Unreadable {
-        /// Where it should be.
+        /// Its path.
         path: String,
-        /// Why not.
+        /// The error.
         source: std::io::Error,
     },
-    /// The deployment was made from another manifest, with other tables and rights.
+    /// The deployment was made from another manifest, with other tables and permissions.
     #[error(
         "the manifest `{path}` has the SHA-256 {found}, and this deployment was made from {wanted}\nhint: make the template again (`keyfold template --out`, or `keyfold bundle`) and deploy it together with the manifest that the command wrote"
     )]
     Another {
-        /// Where it is.
+        /// Its path.
         path: String,
         /// Its digest.
         found: String,
@@ -43,12 +43,12 @@ pub enum ManifestError {
         /// All mistakes, with their positions.
         report: String,
     },
-    /// The names that the deployment gives to tables cannot be used.
+    /// The deployment's table names are invalid.
     #[error("`{TABLES}`: {0}")]
     TableNames(#[from] TableNamesError),
 }
 
-/// The text of a manifest file. The deployment must have been made from the same text.
+/// The text of a manifest file, which must equal the deployment's manifest.
 pub fn read_manifest(path: &Path) -> Result<String, ManifestError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| ManifestError::Unreadable { path: path.display().to_string(), source })?;

@@ -23,7 +23,7 @@ pub struct Metrics<'a> {
     pub dimensions: &'a [(&'a str, &'a str)],
     /// Names, units and values.
     pub metrics: &'a [(&'a str, &'a str, f64)],
-    /// Members of the line that become no metric.
+    /// Members of the line that are not metrics.
     pub properties: &'a [(&'a str, Value)],
 }
 

@@ -18,7 +18,7 @@ const RETRY_AFTER_SECONDS: &str = "1";
 pub struct Problem {
     /// The HTTP status.
     pub status: u16,
-    /// The code that stays the same.
+    /// The stable code.
     pub code: &'static str,
     /// The details of this occurrence.
     pub detail: String,
@@ -28,14 +28,14 @@ pub struct Problem {
     pub again: bool,
     /// How long the caller should wait before a retry, if known.
     pub retry_after_seconds: Option<NonZeroU32>,
-    /// Members of the document that only this code has.
+    /// Additional members of the document for this code.
     pub members: Map<String, Value>,
-    /// The method that the path accepts, where another was used.
+    /// The method that the path accepts, if another was used.
     pub allowed: Option<&'static str>,
 }
 
 impl Problem {
-    /// A problem without a hint. To send the same request again does not solve it.
+    /// A problem without a hint. Sending the same request again does not help.
     pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Problem {
         let detail = detail.into();
         Problem {
@@ -73,7 +73,7 @@ impl Problem {
         Problem::new(413, "body-too-large", format!("the request is larger than {bytes_max} bytes"))
     }
 
-    /// A path that leads nowhere.
+    /// An unknown path.
     pub fn unknown_route() -> Problem {
         Problem::new(404, "unknown-route", "no such path")
     }
@@ -95,7 +95,7 @@ impl Problem {
         Problem::new(403, "not-granted", format!("the caller's token does not grant the scope `{scope}`"))
     }
 
-    /// The header that HTTP asks for with this status, besides the content type.
+    /// The additional header for this status.
     pub fn response_header(&self) -> Option<(&'static str, &'static str)> {
         match self.status {
             _ if self.again => Some(("retry-after", RETRY_AFTER_SECONDS)),
@@ -104,7 +104,7 @@ impl Problem {
         }
     }
 
-    /// RFC 9457's members, then ours. `instance` is the id of the request, where the problem is a whole response.
+    /// RFC 9457's members, then ours. `instance`: the id of the request, if the problem is the whole response.
     pub fn document(&self, instance: Option<&str>) -> Value {
         let mut document = json!({
             "type": format!("urn:keyfold:problem:{}", self.code),
@@ -124,7 +124,7 @@ impl Problem {
     }
 }
 
-/// The code as words: the same for every problem of one type, as RFC 9457 wants it.
+/// The code as a title: the same for every problem of a type, as RFC 9457 requires.
 fn title(code: &str) -> String {
     let words = code.replace('-', " ");
     let mut letters = words.chars();

@@ -1,4 +1,4 @@
-//! From the errors of core and of DynamoDB to problems: one status for each code.
+//! Converts errors of core and of DynamoDB into problems: one status for each code.
 
 use keyfold_core::query::PlanError;
 use keyfold_core::query::check::RequestError;

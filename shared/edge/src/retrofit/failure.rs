@@ -1,4 +1,4 @@
-//! Why an invocation failed, by a name that a state machine can match.
+//! Failed invocations, with names that a state machine can match.
 
 use keyfold_core::retrofit::{CheckpointError, MappingError, SegmentRangeError};
 use keyfold_dynamo::retrofit::RetrofitError;
@@ -8,7 +8,7 @@ use crate::FunctionError;
 /// A failed invocation. The names are listed in `docs/errors.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The code that stays the same.
+    /// The stable code.
     pub code: &'static str,
     /// The error, with a suggestion. It never contains an item's contents.
     pub message: String,
@@ -64,12 +64,12 @@ impl Failure {
         matches!(self.kind(), "Keyfold.Throttled" | "Keyfold.Unavailable" | "Keyfold.ItemNotSettled")
     }
 
-    /// An invocation that had no time for a single page.
+    /// An invocation without time for a single page.
     pub fn out_of_time() -> Failure {
         RetrofitError::OutOfTime.into()
     }
 
-    /// A source without an item to judge by.
+    /// A source without items to sample.
     pub(crate) fn nothing_to_judge_by() -> Failure {
         Failure::new("nothing-to-judge-by", "the source has no items to sample", None)
     }

@@ -1,4 +1,4 @@
-//! How a function of a retrofit starts, and from a retrofit's name to a sender that may work on it.
+//! The start of a retrofit's functions, and the sender of an open retrofit.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,15 @@ use serde_json::Value;
 use super::{Failure, SliceRecord};
 use crate::{Environment, Handling, Invocation, ManifestError, SettingsError};
 
-/// How many items a dry run judges by.
+/// The number of items that a dry run samples.
 const SAMPLE_ITEMS: u32 = 500;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone)]
 pub struct RetrofitSettings {
     /// The manifest's path.
     pub manifest: PathBuf,
-    /// How DynamoDB is reached.
+    /// The settings of the DynamoDB client.
     pub dynamo: keyfold_dynamo::Settings,
     /// The control table's name.
     pub control: String,
@@ -62,7 +62,7 @@ pub enum RetrofitStartError {
     /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There is no manifest that could be used.
+    /// No usable manifest.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
 }
@@ -99,7 +99,7 @@ impl Retrofits {
             .is_some_and(|verdict| verdict.differences == 0 && verdict.age_seconds <= VERDICT_SECONDS_MAX))
     }
 
-    /// How long the steps of operations wait.
+    /// The waits of operations' steps.
     pub fn limits(&self) -> Limits {
         limits(&self.dynamo.endpoint)
     }
@@ -141,7 +141,7 @@ impl Retrofits {
     }
 }
 
-/// Starts the function with this name and takes invocations until Lambda ends the process.
+/// Starts the function with this name and handles invocations until Lambda ends the process.
 pub async fn serve<F>(name: &str, handle: F) -> Result<(), Error>
 where
     F: for<'a> Fn(&'a Retrofits, Invocation<'a>) -> Handling<'a, SliceRecord>,

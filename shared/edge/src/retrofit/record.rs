@@ -23,7 +23,7 @@ pub struct SliceRecord {
     pub request_id: String,
     /// The retrofit, if it is in the manifest.
     pub retrofit: Option<String>,
-    /// Which scan.
+    /// The kind of scan.
     pub pass: &'static str,
     /// The segment, as `0/8`.
     pub segment: String,
@@ -31,7 +31,7 @@ pub struct SliceRecord {
     pub code: &'static str,
     /// Did the invocation fail?
     pub failed: bool,
-    /// Is the segment dealt with?
+    /// Is the segment complete?
     pub done: bool,
     /// The number of this invocation's items by outcome.
     pub counts: BTreeMap<String, u64>,
@@ -41,13 +41,13 @@ pub struct SliceRecord {
     pub write_units: f64,
     /// Write units of the control table.
     pub control_units: f64,
-    /// Requests that were sent again.
+    /// Retried requests.
     pub resent: u64,
     /// Requests that were throttled.
     pub throttles: u64,
-    /// Capacity units in a second, as it stood at the end.
+    /// Capacity units in a second, at the end.
     pub rate: f64,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
 }
 
@@ -127,7 +127,7 @@ impl Record for SliceRecord {
 }
 
 impl Handled<SliceRecord> {
-    /// Lets a function answer an invocation, and notes in its record how that ended.
+    /// Runs a function for an invocation, and records its outcome.
     pub async fn by(
         namespace: &'static str,
         request_id: &str,

@@ -13,7 +13,7 @@ use super::Failure;
 pub const PAGE_MARGIN: Duration = Duration::from_secs(4);
 /// How long before Lambda's timeout the answer is sent, even with calls in flight.
 pub const ANSWER_MARGIN: Duration = Duration::from_secs(1);
-/// The longest name of a worker.
+/// Maximum bytes of a worker's name.
 pub const WORKER_BYTES_MAX: usize = 256;
 
 /// The common fields of all slice events.
@@ -24,12 +24,12 @@ pub struct SliceEvent {
     pub retrofit: String,
     /// The segment, counted from 0.
     pub segment: u32,
-    /// How many segments there are.
+    /// The number of segments.
     pub total_segments: u32,
-    /// The checkpoint of the answer before; a segment begins without one.
+    /// The checkpoint of the previous answer; absent at the start of a segment.
     #[serde(default)]
     pub checkpoint: Option<Value>,
-    /// The capacity units in a second: it begins with as many and never exceeds them.
+    /// The initial and maximum capacity units in a second.
     #[serde(default)]
     pub rate: Option<f64>,
     /// Maximum pages of this invocation.
@@ -48,7 +48,7 @@ fn lag_default() -> u64 {
 }
 
 impl SliceEvent {
-    /// The segment, if there is such a one and the event makes sense.
+    /// The segment, if the event is valid.
     pub fn check(&self) -> Result<SegmentId, Failure> {
         if self.rate.is_some_and(|rate| rate.is_nan() || rate <= 0.0) {
             return Err(Failure::bad_event("`rate` must be above 0"));
@@ -62,7 +62,7 @@ impl SliceEvent {
         Ok(SegmentId::new(self.segment, self.total_segments)?)
     }
 
-    /// The checkpoint that the event gives; `None` if it gives none.
+    /// The checkpoint in the event, if there is one.
     pub fn resumed(
         &self,
         sender: &RequestSender,
@@ -73,7 +73,7 @@ impl SliceEvent {
         Ok(self.checkpoint.as_ref().map(resume).transpose()?)
     }
 
-    /// The limits of the slice, which ends before the invocation does.
+    /// The limits of the slice, which ends before Lambda's timeout.
     pub fn options(&self, request_id: &str, deadline: Option<SystemTime>, store: bool) -> SliceOptions {
         let now = Instant::now();
         let left = deadline.map(|end| end.duration_since(SystemTime::now()).unwrap_or_default());
