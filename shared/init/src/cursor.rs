@@ -32,29 +32,29 @@ impl<'a> At<'a> {
         Some(self.below(value, name))
     }
 
-    /// A member that must be there.
+    /// A required member.
     pub(crate) fn need(&self, name: &str) -> Result<At<'a>, ReadError> {
         self.get(name).ok_or_else(|| self.error(Problem::Missing(name.to_owned())))
     }
 
-    /// The elements of a list; none if it is no list.
+    /// The elements of a list; empty for other values.
     pub(crate) fn elements(&self) -> Vec<At<'a>> {
         let Some(list) = self.value.as_array() else { return Vec::new() };
         list.iter().enumerate().map(|(at, value)| self.below(value, &format!("[{at}]"))).collect()
     }
 
-    /// The elements of a list member; none if it is absent.
+    /// The elements of a list member; empty if it is absent.
     pub(crate) fn list(&self, name: &str) -> Vec<At<'a>> {
         self.get(name).map(|at| at.elements()).unwrap_or_default()
     }
 
-    /// The members of an object; none if it is no object.
+    /// The members of an object; empty for other values.
     pub(crate) fn members(&self) -> Vec<(&'a str, At<'a>)> {
         let Some(map) = self.value.as_object() else { return Vec::new() };
         map.iter().map(|(name, value)| (name.as_str(), self.below(value, name))).collect()
     }
 
-    /// The members of a member; none if it is absent.
+    /// The members of a member; empty if it is absent.
     pub(crate) fn map(&self, name: &str) -> Vec<(&'a str, At<'a>)> {
         self.get(name).map(|at| at.members()).unwrap_or_default()
     }
@@ -67,12 +67,12 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(crate) fn text_of(&self, name: &str) -> Result<&'a str, ReadError> {
         self.need(name)?.text()
     }
 
-    /// A text that may be absent or empty.
+    /// An optional text; an empty one counts as absent.
     pub(crate) fn some_text(&self, name: &str) -> Option<&'a str> {
         self.value.get(name)?.as_str().filter(|text| !text.is_empty())
     }

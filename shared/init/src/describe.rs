@@ -93,7 +93,7 @@ fn says_nothing(value: &Value) -> bool {
         Value::Array(list) => list.iter().all(says_nothing),
         Value::Object(map) => {
             let off = ["Enabled", "enabled", "PointInTimeRecoveryEnabled", "SSEEnabled"];
-            // DescribeTable answers the warm throughput of every table, with a status.
+            // DescribeTable returns the warm throughput of every table, with a status.
             off.iter().any(|name| map.get(*name).is_some_and(says_nothing))
                 || map.contains_key("Status") && map.contains_key("ReadUnitsPerSecond")
                 || map.values().all(says_nothing)
@@ -112,7 +112,7 @@ pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
     Ok(Draft { tables: vec![draft], notes: Vec::new() })
 }
 
-/// An answer of DescribeTimeToLive.
+/// The output of DescribeTimeToLive.
 pub(crate) fn read_ttl(root: &At<'_>) -> Draft {
     let description = root.get("TimeToLiveDescription").unwrap_or_else(|| root.clone());
     let on = description.some_text("TimeToLiveStatus").is_some_and(|status| status.starts_with("ENABL"));

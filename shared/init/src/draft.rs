@@ -26,7 +26,7 @@ pub enum Rank {
     Items,
     /// A schema of a library, which names indexes and fields.
     Library,
-    /// A model that was drawn or generated.
+    /// A drawn or generated model.
     Model,
     /// Infrastructure as code.
     Code,
@@ -41,7 +41,7 @@ pub struct TableDraft {
     pub name: Option<String>,
     /// A name for the table if the source lacks its name in DynamoDB.
     pub logical_id: Option<String>,
-    /// The file or table that this comes from.
+    /// The file or table it comes from.
     pub source: String,
     /// The reliability of the structure.
     pub rank: Rank,
@@ -53,7 +53,7 @@ pub struct TableDraft {
     pub scalars: BTreeMap<String, ScalarType>,
     /// The indexes.
     pub indexes: Vec<IndexDraft>,
-    /// Attributes that are no folded keys.
+    /// Attributes other than folded keys.
     pub attributes: BTreeMap<String, AttributeDraft>,
     /// The attribute that names an item's entity.
     pub entity_attribute: Option<String>,
@@ -132,15 +132,15 @@ pub(crate) fn kind_of_letter(letter: &str) -> Option<AttributeKind> {
 pub struct AttributeDraft {
     /// Its type. `None`: unknown, or two sources disagree; it stays undeclared.
     pub kind: Option<AttributeKind>,
-    /// Did two sources, entities or items disagree about the type?
+    /// Do two sources, entities or items disagree about the type?
     pub mixed: bool,
     /// Do all items of the table have it?
     pub required: bool,
-    /// The only values it takes, where the source lists them.
+    /// The only allowed values, if the source lists them.
     pub values: Vec<String>,
     /// Is it stored only in the key?
     pub key_only: bool,
-    /// Why this is believed: one line each.
+    /// The evidence: one line each.
     pub evidence: Vec<String>,
 }
 
@@ -160,15 +160,15 @@ pub struct EntityDraft {
     pub when: Vec<(String, WhenDraft)>,
     /// The templates of key attributes, in Keyfold's notation.
     pub templates: BTreeMap<String, String>,
-    /// Attributes that each of its items has.
+    /// Attributes of all its items.
     pub requires: BTreeSet<String>,
-    /// Attributes it has at all.
+    /// Attributes of its items.
     pub attributes: BTreeSet<String>,
-    /// Parts of its keys that no attribute of its items holds.
+    /// Parts of its keys that are in no attribute of its items.
     pub key_only: BTreeSet<String>,
-    /// The entity that this is a part of: it has the same table key, and lacks the keys of an index.
+    /// The entity that it was split from: it has the same table key, and lacks the keys of an index.
     pub part_of: Option<String>,
-    /// Why this is believed: one line each.
+    /// The evidence: one line each.
     pub evidence: Vec<String>,
     /// The evidence for one template, by key attribute.
     pub template_evidence: BTreeMap<String, String>,
@@ -179,7 +179,7 @@ pub struct EntityDraft {
 pub enum WhenDraft {
     /// One of these values.
     In(Vec<String>),
-    /// The attribute is there, or it is not.
+    /// The attribute is present, or absent.
     Exists(bool),
     /// A key attribute begins with this text.
     BeginsWith(String),
@@ -192,7 +192,7 @@ pub struct QuestionDraft {
     pub name: String,
     /// A description of the question.
     pub description: String,
-    /// The entities it asks for; all, if none is named.
+    /// Its entities; empty for all.
     pub entities: Vec<String>,
     /// `"city beginsWith?"`.
     pub conditions: Vec<String>,
@@ -204,7 +204,7 @@ pub struct QuestionDraft {
     pub consistent: bool,
     /// May it scan?
     pub scan: bool,
-    /// Does the source state it? Otherwise it comes from a key that was found.
+    /// Is it from the source? Otherwise it was derived from a key.
     pub stated: bool,
 }
 

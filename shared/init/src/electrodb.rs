@@ -98,7 +98,7 @@ fn read_entity(schema: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError>
         if declared.values.is_empty() {
             declared.values = values;
         } else if declared.values != values {
-            // Two entities list different values, and the list is the table's.
+            // Two entities list different values, but the list belongs to the table.
             declared.values.clear();
         }
     }
@@ -125,7 +125,7 @@ fn field(name: &str, at: &At<'_>) -> Result<Field, ReadError> {
             _ => None,
         },
         Some(Value::Array(_)) => Some(AttributeKind::String),
-        // A type that a function made is printed as an object.
+        // A type made by a function is printed as an object.
         _ => None,
     };
     let padding = at.get("padding");
@@ -214,7 +214,7 @@ fn read_index(
         let sk_field = sk.as_ref().map(|sk| sk.text_of("field").map(str::to_owned)).transpose()?;
         let whole_pk = partition_template(at, &pk, &pk_names, key);
         let whole_sk = sk.as_ref().map(|sk| sort_template(at, sk, &sk_names, key));
-        // A key of a secondary index whose parts may all be absent is cut at its first label, unless both halves are.
+        // A key of a secondary index whose parts may all be absent is cut at its first label, unless both keys are.
         let optional = |names: &[String]| {
             !names.is_empty() && names.iter().all(|name| key.field(name).is_none_or(|field| !field.required))
         };
@@ -286,7 +286,7 @@ fn collections(at: &At<'_>) -> Vec<String> {
     at.get("collection").and_then(|at| at.texts().ok()).unwrap_or_default()
 }
 
-/// A template, unless the key is the attribute itself.
+/// Adds a template, unless the key is the attribute itself.
 fn put(entity: &mut EntityDraft, key: &Key<'_>, field: &str, text: String) {
     let natural = template::bare(&text) == Some(field)
         || key.fields.iter().any(|one| one.field == field && text == key.part(&one.name, "none"));
@@ -296,7 +296,7 @@ fn put(entity: &mut EntityDraft, key: &Key<'_>, field: &str, text: String) {
     }
 }
 
-/// A number that stays one is a natural key; `casing` and everything around it do not apply.
+/// A number that stays a number is a natural key, without `casing` and literals.
 fn cast(half: &At<'_>, names: &[String], key: &Key<'_>) -> Option<String> {
     let [only] = names else { return None };
     (half.some_text("cast") == Some("number")).then(|| key.part(only, "none"))

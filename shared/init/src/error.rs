@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The largest source that is read.
+/// Maximum bytes of a source.
 pub const SOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Why a source cannot be read. One line; it never holds the contents of items.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub const SOURCE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub struct ReadError {
     /// The file or table.
     pub source_name: String,
-    /// Where in it: a path, or a line. Empty for the whole.
+    /// The position: a path, or a line. Empty for the whole source.
     pub place: String,
     /// The problem.
     pub problem: Problem,
@@ -54,7 +54,7 @@ pub enum Problem {
     /// It is too large.
     #[error("it has more than {SOURCE_BYTES_MAX} bytes: give a part of it")]
     TooLarge,
-    /// It is no text.
+    /// It is not text.
     #[error("it is not UTF-8 text")]
     NotUtf8,
     /// Neither JSON nor YAML nor HCL.
@@ -72,16 +72,16 @@ pub enum Problem {
     /// No table in it.
     #[error("it has no DynamoDB table")]
     NoTable,
-    /// Something must be there.
+    /// A required part is missing.
     #[error("`{0}` is missing")]
     Missing(String),
-    /// A text must be there.
+    /// A text is required.
     #[error("it must be a text")]
     NotText,
     /// Not an item.
     #[error("it is not an item, in DynamoDB's notation or plain")]
     NotAnItem,
-    /// A name that no word of the format.
+    /// A name that is unknown in the format.
     #[error("`{}` is not known here", OneLine(.0))]
     UnknownWord(String),
     /// More of something than the limit.
@@ -96,7 +96,7 @@ pub enum Problem {
 }
 
 impl ReadError {
-    /// A stable name of the mistake, for machines; docs/errors.md lists them.
+    /// The stable error code, listed in docs/errors.md.
     pub fn code(&self) -> &'static str {
         match self.problem {
             Problem::Empty => "init-empty",

@@ -1,4 +1,4 @@
-//! Items: JSON lines, a list, or an answer of Scan or Query; in DynamoDB's notation or plain.
+//! Items: JSON lines, a list, or the output of Scan or Query; in DynamoDB's notation or plain.
 
 use keyfold_core::json::{self, Bounds};
 use keyfold_core::value::{AttributeValue, Item};

@@ -47,7 +47,7 @@ const ROUNDS_MAX: usize = 60;
 /// The options.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// May comments hold values of items?
+    /// May comments contain values of items?
     pub examples: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Report {
     pub manifest: String,
     /// Unknown, conflicting and unsupported parts of the sources.
     pub notes: Vec<String>,
-    /// Sections that are written as comments, and why.
+    /// Sections written as comments, with the reason.
     pub refused: Vec<(String, String)>,
     /// The proof, by table, entity and key.
     pub proofs: Vec<Proof>,
@@ -66,7 +66,7 @@ pub struct Report {
     pub items: usize,
     /// The tables, by id.
     pub tables: Vec<String>,
-    /// How many questions have a plan, of how many.
+    /// The number of questions with a plan, and of all questions.
     pub planned: (usize, usize),
 }
 
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-/// A manifest from sources, each already read with [`read`] or made from a live table.
+/// Builds a manifest from sources, each read with [`read`] or from a live table.
 pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, ReadError> {
     let (names, drafts): (Vec<String>, Vec<Draft>) = drafts.into_iter().unzip();
     let mut draft = overlay::overlay(drafts)?;
@@ -155,7 +155,7 @@ fn checked(
             }
         }
         if !progress || round + 1 == ROUNDS_MAX {
-            // Keys as they are: the structure alone always holds.
+            // Keys without templates: the structure alone is always valid.
             let plain = draft.to_mut();
             let had = plain.tables.iter().any(|table| !table.entities.is_empty());
             if !had {
@@ -173,14 +173,14 @@ fn checked(
     (write::manifest(&draft, names, refused), None)
 }
 
-/// The section of a manifest that a line is in.
+/// The section of a manifest with this line.
 fn section_of(text: &str, line: usize) -> String {
     let before: Vec<&str> = text.lines().take(line).collect();
     let header = before.iter().rev().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
     header.unwrap_or_default().to_owned()
 }
 
-/// Questions that an index cannot answer because it may lack items ask for those that have its parts.
+/// If an index cannot answer a question because it may lack items, the question also requires the index's parts.
 fn serve(draft: &mut Draft, model: &keyfold_core::model::Model) -> bool {
     let ids = write::table_ids(draft);
     let mut changed = false;

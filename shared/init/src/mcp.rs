@@ -154,7 +154,7 @@ fn kind(word: &str, field: &At<'_>) -> Option<AttributeKind> {
     }
 }
 
-/// An access pattern as a question. Parameters go to the parts of the key by position, not by name.
+/// An access pattern as a question. Parameters are assigned to the parts of the key by position, not by name.
 fn question(at: &At<'_>, entity: &EntityDraft, table: &TableDraft) -> Option<QuestionDraft> {
     let operation = at.some_text("operation")?;
     if !matches!(operation, "GetItem" | "Query" | "Scan" | "BatchGetItem") {
@@ -221,7 +221,8 @@ fn question(at: &At<'_>, entity: &EntityDraft, table: &TableDraft) -> Option<Que
     })
 }
 
-/// Field, operator and number of parameters of each condition of a filter. One with `OR` is left out: a question has `and` alone.
+/// Field, operator and number of parameters of each condition in a filter. One with `OR` is left out: a question has
+/// only `and`.
 fn filter(at: &At<'_>) -> Vec<(String, &'static str, usize)> {
     let Some(filter) = at.get("filter_expression") else { return Vec::new() };
     let alternatives = filter.some_text("logical_operator") == Some("OR");

@@ -1,9 +1,9 @@
 //! Valid manifest names from other names.
 
-/// Upper bound of a made name.
+/// Maximum characters of a generated name.
 const NAME_CHARS_MAX: usize = 60;
 
-/// The shortest name of a table or an index in DynamoDB.
+/// Minimum characters of a table's or index's name in DynamoDB.
 pub(crate) const LEGAL_CHARS_MIN: usize = 3;
 
 /// Does DynamoDB accept it as the name of a table?
@@ -61,7 +61,7 @@ pub(crate) fn is_key_name(name: &str) -> bool {
         || base.ends_with("SK")
 }
 
-/// How the names of a table's attributes are written.
+/// The naming style of a table's attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// `customer_id`
@@ -109,7 +109,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// One name of these words.
+/// A name made of these words.
 pub(crate) fn joined(words: &[String], style: Style) -> String {
     let upper = |word: &String| word[..1].to_ascii_uppercase() + &word[1..];
     match style {

@@ -115,7 +115,7 @@ fn read_model(
             if template::bare(&text) != Some(stored) {
                 entity.attributes.extend(template::attributes(&text));
                 for part in template::attributes(&text) {
-                    // A part that no attribute of the model declares.
+                    // A part that is not declared in the model.
                     if !kinds.contains_key(part.as_str()) {
                         table.declare(&part, Some(AttributeKind::String));
                     }

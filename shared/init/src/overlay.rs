@@ -5,7 +5,7 @@ use crate::draft::{Draft, EntityDraft, IndexDraft, Rank, TableDraft, Ttl};
 use crate::error::{Problem, ReadError};
 use crate::name::plain;
 
-/// One draft of several.
+/// Merges drafts into one.
 pub(crate) fn overlay(drafts: Vec<Draft>) -> Result<Draft, ReadError> {
     let mut whole = Draft::default();
     let mut tables: Vec<TableDraft> = Vec::new();
@@ -42,7 +42,7 @@ fn partner(known: &[TableDraft], table: &TableDraft) -> Option<usize> {
         if let Some(at) = known.iter().position(|other| other.name.as_ref() == Some(name)) {
             return Some(at);
         }
-        // Two names are two tables.
+        // Two different names are two tables.
         if table.rank != Rank::Library {
             return None;
         }

@@ -17,11 +17,11 @@ pub struct Proof {
     pub entity: String,
     /// The key attribute.
     pub key: String,
-    /// Items whose key is the stored one, byte for byte.
+    /// Items with the stored key, byte for byte.
     pub same: usize,
-    /// Items that have none, on both sides.
+    /// Items without a key, stored and folded.
     pub absent: usize,
-    /// Items where the two differ.
+    /// Items with a different key.
     pub differs: usize,
     /// The first difference: stored and folded key.
     pub example: Option<(String, String)>,

@@ -1,4 +1,4 @@
-//! Questions: those that the sources state, and one for each key of the table and its indexes.
+//! Questions: those of the sources, and one for each key of the table and its indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub(crate) fn complete(draft: &mut Draft) {
                 [] => found.extend(of_key(table, None, &key)),
                 [only] => found.extend(of_key(table, Some(only), &key)),
                 several => {
-                    // A part of an entity has its table key: one question asks both.
+                    // A split entity has the same table key as its origin: one question covers both.
                     let own = |entity: &&EntityDraft| key.label != "key" || entity.part_of.is_none();
                     found.extend(
                         several.iter().filter(own).filter_map(|entity| of_key(table, Some(entity), &key)),
@@ -71,7 +71,7 @@ fn asks_the_same(known: &QuestionDraft, other: &QuestionDraft) -> bool {
     entities(known) == entities(other) && needed(known) == needed(other) && all(other).is_subset(&all(known))
 }
 
-/// The attribute of a condition: `"city beginsWith?"` asks `city`.
+/// The attribute of a condition: `city` in `"city beginsWith?"`.
 pub(crate) fn attribute(condition: &str) -> &str {
     condition.trim_end_matches('?').split(' ').next().unwrap_or(condition)
 }

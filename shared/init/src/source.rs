@@ -1,4 +1,4 @@
-//! Which format a text is in: found by its content, never by its name.
+//! Detects the format of a text from its content, never from its name.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::error::{Problem, ReadError, SOURCE_BYTES_MAX};
 use crate::items::{is_typed, syntax};
 use crate::{cloudformation, describe, electrodb, items, mcp, onetable, terraform, workbench};
 
-/// The deepest nesting of brackets in a source that is not JSON: parsers go down one level for each.
+/// Maximum nesting of brackets in a source that is not JSON: parsers recurse once for each.
 const DEPTH_MAX: usize = 64;
 
-/// A source: where it is from, and its text.
+/// A source: its name and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// The file's name, for messages.

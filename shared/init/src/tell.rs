@@ -141,7 +141,7 @@ fn by_presence(table: &TableDraft, at: usize) -> Option<Recognised> {
         !folded(name) && !entity.key_only.contains(*name) && always(name) && !elsewhere(name)
     };
     let own = plain(&entity.name);
-    // The name that speaks of the entity, else the first.
+    // The attribute whose name matches the entity, otherwise the first.
     let chosen = entity.attributes.iter().filter(fits).min_by_key(|name| {
         let name_plain = plain(name);
         (
@@ -187,7 +187,7 @@ fn by_prefix(table: &TableDraft, at: usize) -> Option<Recognised> {
         !when.is_empty()
             && table.entities.iter().enumerate().all(|(other, entity)| other == at || !could_be(entity, when))
     };
-    // One key is enough where it is.
+    // One condition is enough, if it is unique.
     for one in &when {
         if unique(std::slice::from_ref(one)) {
             return Some((vec![one.clone()], "its key alone tells it from the others".to_owned()));
@@ -200,7 +200,7 @@ fn is_whole(template: &str) -> bool {
     crate::template::attributes(template).is_empty()
 }
 
-/// Two entities with the same templates for the table's key are reported.
+/// Reports two entities with the same templates for the table's key.
 fn same_templates(table: &mut TableDraft) {
     let keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
     let mut seen: BTreeMap<Vec<Option<String>>, String> = BTreeMap::new();

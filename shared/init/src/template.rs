@@ -1,4 +1,4 @@
-//! Key templates in the notation of others, made into Keyfold's.
+//! Converts key templates of other notations into Keyfold's.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use keyfold_core::key::{KeyMode, KeyRole, Template};
 use keyfold_core::model::{Attribute, AttributeKind, Precision};
 use keyfold_core::value::{AttributeValue, Item};
 
-/// Text as a template writes it: braces and brackets doubled.
+/// Text in the notation of templates: braces and brackets doubled.
 pub(crate) fn literal(text: &str) -> String {
     let mut done = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -18,7 +18,7 @@ pub(crate) fn literal(text: &str) -> String {
     done
 }
 
-/// A template with `${name}` parts; `part` writes each, `text` each literal.
+/// A template with `${name}` parts; `part` converts each part, `text` each literal.
 pub(crate) fn dollars(
     template: &str,
     text: impl Fn(&str) -> String,
@@ -36,7 +36,7 @@ pub(crate) fn dollars(
     done
 }
 
-/// The attributes that a template in Keyfold's notation names, in order.
+/// The attributes in a template, in order.
 pub(crate) fn attributes(template: &str) -> Vec<String> {
     let mut names = Vec::new();
     let plain = template.replace("{{", "").replace("}}", "");

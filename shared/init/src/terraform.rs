@@ -57,10 +57,10 @@ const WORDS: &[(&str, &str)] = &[
     ("write_capacity", "provisioned capacity"),
     ("billing_mode", "provisioned capacity"),
 ];
-/// The deepest nesting of modules.
+/// Maximum nesting of modules.
 const MODULES_DEPTH_MAX: usize = 16;
 
-/// An answer of `terraform show -json`, of a state or a plan.
+/// The output of `terraform show -json`, of a state or a plan.
 pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
     if let Some(version) = root.some_text("format_version")
         && !version.starts_with("0.")
@@ -77,7 +77,7 @@ pub(crate) fn read(root: &At<'_>) -> Result<Draft, ReadError> {
     found.draft(root)
 }
 
-/// Tables and items, as they are met.
+/// The tables and items found so far.
 #[derive(Default)]
 struct Found {
     tables: Vec<TableDraft>,

@@ -103,7 +103,7 @@ fn key_attributes(keys: &At<'_>, table: &mut TableDraft) -> Result<(String, Opti
     Ok((partition, sort))
 }
 
-/// A row: an item in DynamoDB's notation. Cells that the editor left empty are no attributes.
+/// A row: an item in DynamoDB's notation. Empty cells are absent attributes.
 fn read_row(at: &At<'_>) -> Result<Item, ReadError> {
     let mut item = read_item(at)?;
     item.retain(|_, value| !is_blank(value));
@@ -269,7 +269,7 @@ fn model_schema(schema: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError
                     "Object" | "Map" => Some(AttributeKind::Map),
                     _ => None,
                 };
-                // The table's own list of attributes is the better authority.
+                // The table's own list of attributes is more reliable.
                 if !table.attributes.contains_key(attribute) {
                     table.declare(attribute, kind);
                 }

@@ -33,7 +33,7 @@ pub(crate) fn quoted(text: &str) -> String {
     done + "\""
 }
 
-/// A key of a TOML table, in quotes only where it must be.
+/// A key of a TOML table, quoted only if necessary.
 fn toml_key(text: &str) -> String {
     let bare = !text.is_empty()
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));
@@ -44,7 +44,7 @@ fn quoted_list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
     format!("[{}]", texts.into_iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
 }
 
-/// A text that fits into one comment.
+/// A text made safe for one comment line.
 fn comment(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
@@ -81,7 +81,7 @@ pub(crate) fn manifest(draft: &Draft, sources: &[String], refused: &Refused) -> 
     text
 }
 
-/// How one table is written.
+/// Writes one table.
 struct Writer<'a> {
     id: &'a str,
     table: &'a TableDraft,
@@ -89,14 +89,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The entities that share the table; one alone needs no name.
+    /// The entities that share the table; a single one needs no name.
     fn named(&self) -> Vec<&EntityDraft> {
         let all: Vec<&EntityDraft> =
             self.table.entities.iter().filter(|entity| !entity.name.is_empty()).collect();
         if all.len() < 2 && self.alone().is_some() { Vec::new() } else { all }
     }
 
-    /// The only kind of item, whose templates are the table's.
+    /// The only entity, whose templates become the table's.
     fn alone(&self) -> Option<&EntityDraft> {
         match self.table.entities.as_slice() {
             [only] => Some(only),
@@ -380,7 +380,7 @@ impl Writer<'_> {
         entity.requires.contains(name) && !entity.key_only.contains(name)
     }
 
-    /// The attributes of one entity, as a section of their own.
+    /// The attributes of one entity, as a separate section.
     fn own_attributes(&self, entity: &EntityDraft, text: &mut String) {
         let live = self.live();
         let mut own: Vec<(String, AttributeDraft)> = self.declared().into_iter().collect();
@@ -406,7 +406,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Is the attribute read from a key in items of this entity? Only if a key keeps it that the manifest declares.
+    /// Is the attribute read from a key in items of this entity? Only if a key in the manifest contains it.
     fn is_from_key(&self, name: &str, attribute: &AttributeDraft, entity: &EntityDraft) -> bool {
         let stored = self.table.key_attributes().iter().any(|key| key == name && !self.is_folded(key));
         let keeps = |(key, template): (&String, &String)| {
@@ -533,7 +533,7 @@ impl Writer<'_> {
         section_text(self.refused.get(&section), &body, text);
     }
 
-    /// A key that stays one even where the entity is written as a comment.
+    /// Is it a folded key, even if the entity is written as a comment?
     fn folds(&self, entity: &EntityDraft, key: &str) -> bool {
         let text = self.table.scalars.get(key).is_none_or(|scalar| *scalar == ScalarType::S);
         text && !self.in_native(key) && entity.templates.contains_key(key)

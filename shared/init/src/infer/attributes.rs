@@ -47,7 +47,7 @@ pub(super) fn types(table: &mut TableDraft) {
                 .push("the source says another type than the items have: undeclared".to_owned());
         } else if let Some(AttributeKind::Timestamp(_)) = attribute.kind {
             if seen.kind() == Some(AttributeKind::String) {
-                // Normalised, a key would not be the stored text.
+                // A normalised value would make the key differ from the stored text.
                 attribute.kind = Some(AttributeKind::String);
                 attribute.evidence.push("a string: its texts are not in one form of timestamp".to_owned());
             } else {

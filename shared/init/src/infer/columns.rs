@@ -10,7 +10,7 @@ use crate::template::literal;
 
 /// Maximum pieces of one key.
 const PIECES_MAX: usize = 40;
-/// The deepest optional tails.
+/// Maximum nesting of optional tails.
 const TAILS_MAX: usize = 3;
 /// Fewer items than this can share an id by chance.
 const FEW: usize = 20;
@@ -18,7 +18,7 @@ const FEW: usize = 20;
 const ID_CHARS_MIN: usize = 3;
 /// Separators that always end a part; others also occur within words and dates.
 const HARD: [char; 4] = ['#', '|', '/', ':'];
-/// And those that do not.
+/// The separators that also occur within words and dates.
 const SOFT: [char; 3] = ['_', '-', '.'];
 
 /// One item's key, with its item.
@@ -30,7 +30,7 @@ pub(super) struct Row<'a> {
     pub(super) value: &'a str,
 }
 
-/// How a value is written.
+/// The notation of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Written {
     Plain,
@@ -78,18 +78,18 @@ pub(super) struct Search<'a> {
     pub(super) bare: bool,
 }
 
-/// The pieces of a key in all rows; `None` if they have no form in common.
+/// The pieces of a key in all rows; `None` if they have no common form.
 pub(super) fn find(rows: &[Row<'_>], search: &Search<'_>) -> Option<Vec<Piece>> {
     let all = walk(rows, search);
     if all.as_ref().is_some_and(|pieces| has_part(pieces)) {
         return all;
     }
-    // A few items may break the form that all others have: the proof reports them.
+    // A few items may differ from the common form; the proof reports them.
     let better = |some: Vec<Row<'_>>| walk(&some, search).filter(|pieces| has_part(pieces));
     usual_form(rows).and_then(better).or_else(|| holding(rows, search).and_then(better)).or(all)
 }
 
-/// The rows of the form that most have, if some have another.
+/// The rows with the most common form, if some have another.
 fn usual_form<'a>(rows: &[Row<'a>]) -> Option<Vec<Row<'a>>> {
     let mut forms: BTreeMap<String, Vec<Row<'a>>> = BTreeMap::new();
     for row in rows {
@@ -100,7 +100,7 @@ fn usual_form<'a>(rows: &[Row<'a>]) -> Option<Vec<Row<'a>>> {
     (usual.len() < rows.len() && usual.len() * 5 >= rows.len() * 4).then_some(usual)
 }
 
-/// The rows whose key ends with an attribute, if nearly all do: at most one in ten does not.
+/// The rows whose key ends with an attribute, if at most one in ten does not.
 fn holding<'a>(rows: &[Row<'a>], search: &Search<'_>) -> Option<Vec<Row<'a>>> {
     let ends = |row: &Row<'a>, name: &str| {
         let text = text_of(row, name, Written::Plain).filter(|text| !text.is_empty());
@@ -240,7 +240,7 @@ fn attribute(
             if first && whole && !search.bare && !one.read.contains_key(name) {
                 continue;
             }
-            // A word that is the same in all and begins the key is a mark of the entity.
+            // A constant word at the start of the key marks the entity.
             if first && !whole && rows.len() > 1 && same_everywhere(rows, name) {
                 continue;
             }
@@ -282,7 +282,7 @@ fn affinity(name: &str, word: &str) -> usize {
     }
 }
 
-/// The ways in which the first row could have the attribute here, the preferred one first.
+/// The notations in which the first row could have the attribute here, the preferred one first.
 fn ways(row: &Row<'_>, name: &str, rest: &str, lower: bool, alone: bool) -> Vec<Written> {
     match row.item.get(name) {
         Some(AttributeValue::N(text)) => {
@@ -293,7 +293,7 @@ fn ways(row: &Row<'_>, name: &str, rest: &str, lower: bool, alone: bool) -> Vec<
             }
             ways
         }
-        // One item cannot show a change of letter case.
+        // A single item cannot show a change of letter case.
         Some(AttributeValue::S(_)) if alone => vec![Written::Plain],
         Some(AttributeValue::S(_)) if lower => vec![Written::Lower, Written::Plain, Written::Upper],
         Some(AttributeValue::S(_)) => vec![Written::Plain, Written::Lower, Written::Upper],
@@ -302,7 +302,7 @@ fn ways(row: &Row<'_>, name: &str, rest: &str, lower: bool, alone: bool) -> Vec<
     }
 }
 
-/// How many bytes of the keys the attribute takes; `None` if it is not here in every row.
+/// The total length of the attribute's texts in the keys; `None` if a row does not have it here.
 fn fits(rows: &[Row<'_>], rests: &[&str], name: &str, written: Written) -> Option<usize> {
     let mut taken = 0;
     for (row, rest) in rows.iter().zip(rests) {
@@ -368,7 +368,7 @@ fn constant(rests: &[&str], behind: bool) -> Option<usize> {
     let word = text.find(|letter: char| !letter.is_alphanumeric());
     let has_letter = |word: &str| word.chars().any(char::is_alphabetic);
     if rests.len() == 1 {
-        // One item shows no difference: a word without digits before a hard separator, or the whole, is text.
+        // A single item shows no differences: a word without digits before a hard separator, or the whole, is literal.
         let end = text.find(HARD);
         return match end {
             Some(end) if !text[..end].chars().any(char::is_numeric) => Some(end + 1),
@@ -402,7 +402,7 @@ fn is_time(text: &str) -> bool {
     digits == 4 && text.as_bytes().get(4) == Some(&b'-')
 }
 
-/// How long a part is that no attribute holds, in each row; and whether it is a date or a timestamp.
+/// The length of a part that is in no attribute, for each row; and whether it is a date or a timestamp.
 fn unknown(rests: &[&str]) -> (Vec<usize>, bool) {
     let times: Option<Vec<usize>> = rests.iter().map(|rest| time_length(rest)).collect();
     if let Some(lengths) = times {
@@ -435,7 +435,7 @@ fn unknown(rests: &[&str]) -> (Vec<usize>, bool) {
     (rests.iter().map(|rest| rest.len()).collect(), false)
 }
 
-/// How long the date or timestamp is that a text begins with.
+/// The length of the date or timestamp at the start of a text.
 fn time_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let date = bytes.len() >= 10
@@ -454,11 +454,11 @@ fn time_length(text: &str) -> Option<usize> {
             .iter()
             .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b'Z' | b'+'))
             .count();
-    // A separator may be one of these too.
+    // Trailing separators do not belong to it.
     Some(text[..length].trim_end_matches([':', '.', '+']).len())
 }
 
-/// The pieces as a template. Parts without a name are a mistake of the caller.
+/// The pieces as a template. The caller must have named all parts.
 pub(super) fn written(pieces: &[Piece]) -> String {
     let mut text = String::new();
     for piece in pieces {

@@ -32,7 +32,7 @@ const TYPE_NAMES: [&str; 16] = [
     "class",
 ];
 
-/// Gives each item its entity, where the table has several.
+/// Assigns an entity to each item, if the table has several.
 pub(super) fn find(table: &mut TableDraft) {
     if table.entities.is_empty() {
         match type_attribute(table) {
@@ -59,7 +59,7 @@ fn form(value: &str, constants: &BTreeSet<String>, item: &Item) -> String {
     let rest = &value[lead..];
     let end = rest.find(['#', '|', '/', ':']).or_else(|| rest.find(['_', '-', '.', '$']));
     match end {
-        // A value of the item is no mark of its kind.
+        // A value of the item is not a mark of its entity.
         Some(end) if is_value(item, &rest[..end]) => value[..lead].to_owned() + "*",
         Some(end) if is_mark(&rest[..end]) => format!("{}{}", &value[..lead + end], &rest[end..=end]),
         None if constants.contains(value) => value.to_owned(),
@@ -179,7 +179,7 @@ fn by_attribute(table: &mut TableDraft, attribute: &str) {
     }
 }
 
-/// Items by the form of their keys.
+/// Groups items by the form of their keys.
 fn by_form(table: &mut TableDraft) {
     let forms = forms(table);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -209,7 +209,7 @@ fn by_form(table: &mut TableDraft) {
     }
 }
 
-/// A name for the items of one form: the word that their sort key begins with, or else their partition key.
+/// A name for the items of one form: the prefix of their sort key, or else of their partition key.
 fn name_of(form: &str, table: &TableDraft) -> String {
     let mut words = form.split(' ').map(|part| part.trim_matches(|letter: char| !letter.is_alphanumeric()));
     let (partition, sort) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -225,7 +225,7 @@ fn name_of(form: &str, table: &TableDraft) -> String {
     crate::name::id(word, "item")
 }
 
-/// Items to the entities that the source names.
+/// Assigns items to the entities of the source.
 fn assign(table: &mut TableDraft) {
     let kinds = table.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.kind)).collect();
     let keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
@@ -288,7 +288,7 @@ fn by_the_same_attribute(table: &mut TableDraft) {
     }
 }
 
-/// Counts, and the attributes that the items of each entity have.
+/// Records the counts, and the attributes of each entity's items.
 fn describe(table: &mut TableDraft) {
     let total = table.items.len();
     for entity in &mut table.entities {

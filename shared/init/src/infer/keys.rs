@@ -97,7 +97,8 @@ fn said(
     }
 }
 
-/// Reads the parts of a key out of each row. How many rows have the key, and in how many it agrees with the item.
+/// Reads the parts of a key in each row. Returns the number of rows with the key, and of those that agree with the
+/// item.
 fn read_parts(
     table: &mut TableDraft,
     group: &Group,
@@ -233,7 +234,7 @@ fn is_folded(pieces: &[Piece], several: bool, key: &str) -> bool {
     if columns::has_part(pieces) || pieces.iter().any(is_named) {
         return true;
     }
-    // `deviceId` with values like `d#12345`: that is how the id is written.
+    // `deviceId` with values like `d#12345`: the prefix belongs to the id.
     if let ([Piece::Text(_), Piece::KeyOnly { .. }], false, false) = (pieces, several, is_key_name(key)) {
         return false;
     }
@@ -270,7 +271,7 @@ fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
     lower && !capital
 }
 
-/// Writes the templates into the entities; those of a table without entities into one without a name.
+/// Adds the templates to the entities; for a table without entities, to one without a name.
 fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BTreeMap<String, String>]) {
     for ((at, key), pieces) in found {
         let written = columns::written(pieces);

@@ -12,9 +12,9 @@ const DEEDS: [&str; 8] = ["order", "invoice", "visit", "comment", "review", "pos
 /// The names given so far, with their prefixes in keys.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Which entity a prefix names.
+    /// The entity of each prefix.
     owners: BTreeMap<String, String>,
-    /// The prefixes that stood before each name.
+    /// The prefixes before each name.
     prefixes: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -30,7 +30,7 @@ impl Names {
             })
     }
 
-    /// Gives each part that no attribute holds a name.
+    /// Names each part that is in no attribute.
     pub(super) fn give(&mut self, table: &TableDraft, groups: &[Group], found: &mut Found) {
         if self.owners.is_empty() {
             self.owners = owners(table, groups, found);
@@ -56,7 +56,7 @@ impl Names {
                         let part =
                             Part { table, entity, key, style, before: &before, values, is_time: *is_time };
                         let base = self.name(&part, taken.is_empty());
-                        // Another value needs another name.
+                        // Different values need different names.
                         let free = |chosen: &String| {
                             let known = of_group.get(&(*at, chosen.clone()));
                             !taken.contains(chosen)
@@ -131,7 +131,7 @@ impl Part<'_> {
         self.table.sort.as_ref().or(self.table.partition.as_ref()).is_some_and(|own| own == self.key)
     }
 
-    /// A name without a prefix to speak of: of the key, `OrderId` has an `OrderDate`; of the entity; or a plain one.
+    /// A name for a part without a useful prefix: from the key's name, from the entity, or generic.
     fn by_key(&self, is_first: bool) -> String {
         let has_hour = self.values.iter().all(|value| value.contains('T'));
         let digits = self.values.iter().all(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
@@ -182,7 +182,7 @@ impl Part<'_> {
     }
 }
 
-/// Which entity a prefix names: the one whose own key it begins, `c#` customers, `pmn#` payments.
+/// The entity of each prefix: the one whose own key begins with it, `c#` customers, `pmn#` payments.
 fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<String, String> {
     let first_word = |at: usize, key: &Option<String>| -> Option<String> {
         let pieces = found.get(&(at, key.clone()?))?;

@@ -1,4 +1,5 @@
-//! Shards that others made: a part of a key that is the remainder of a number, `2026-08-01.3` for the id 1023 in ten shards.
+//! Shards written by other programs: a part of a key that is the remainder of a number, `2026-08-01.3` for the id 1023
+//! in ten shards.
 
 use keyfold_core::model::AttributeKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,12 +11,12 @@ use crate::draft::{AttributeDraft, TableDraft};
 
 /// Maximum shards, as in templates.
 const SHARDS_MAX: u64 = 1_000;
-/// How many items must agree. Fewer agree by chance.
+/// Minimum number of agreeing items. Fewer can agree by chance.
 const ITEMS_MIN: usize = 5;
 /// The name of the number that is a whole sort key of digits.
 const NUMBER: &str = "id";
 
-/// Looks at each part that no attribute holds whether it is the remainder of a number of the item.
+/// Checks for each part in no attribute whether it is the remainder of a number of the item.
 pub(super) fn find(table: &mut TableDraft, groups: &[Group], found: &mut Found) {
     let keys: Vec<(usize, String)> = found.keys().cloned().collect();
     let mut beside: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
@@ -43,7 +44,7 @@ pub(super) fn find(table: &mut TableDraft, groups: &[Group], found: &mut Found) 
             let Some(shards) = values.iter().map(|text| number(text)).collect::<Option<Vec<u64>>>() else {
                 continue;
             };
-            // The number is in another key too, or is one: an amount that fits by chance is not.
+            // The number must be in another key too, or be one: an amount can fit by chance.
             let sort = table.sort.clone().filter(|sort| *sort != place.1);
             let candidates = beside.get(&place.0).into_iter().flatten().chain(&sort).cloned();
             let fitting = candidates.collect::<Vec<_>>().into_iter().find_map(|name| {
@@ -81,7 +82,7 @@ pub(super) fn find(table: &mut TableDraft, groups: &[Group], found: &mut Found) 
     }
 }
 
-/// Plain digits, without zeros before them.
+/// Plain digits, without leading zeros.
 fn number(text: &str) -> Option<u64> {
     let plain = !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_digit())

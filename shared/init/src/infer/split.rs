@@ -153,7 +153,7 @@ fn split(
     kept.when.push((attribute.to_owned(), here));
     other.when.push((attribute.to_owned(), there));
     other.part_of = Some(kept.name.clone());
-    // A question by the table's key asks both.
+    // A question by the table's key asks for both.
     let parts: Vec<String> = own
         .iter()
         .filter_map(|key| entity.templates.get(key))

@@ -12,7 +12,7 @@ use super::super::draft::Draft;
 use super::super::error::{Problem, ReadError};
 use super::{Found, collect};
 
-/// The deepest expression that is followed.
+/// Maximum depth of evaluated expressions.
 const DEPTH_MAX: usize = 32;
 /// Attributes of the community module, and the corresponding blocks.
 const MODULE_LISTS: [(&str, &str); 3] = [
@@ -21,7 +21,7 @@ const MODULE_LISTS: [(&str, &str); 3] = [
     ("local_secondary_indexes", "local_secondary_index"),
 ];
 
-/// Does a text hold a table in HCL?
+/// Does a text contain a table in HCL?
 pub(crate) fn is_hcl(text: &str) -> bool {
     text.contains("\"aws_dynamodb_table\"") || text.contains("/dynamodb-table/aws")
 }
@@ -59,7 +59,7 @@ pub(crate) fn read_hcl(text: &str, source: &str) -> Result<Draft, ReadError> {
     found.draft(&root)
 }
 
-/// The line that the parser names, without the text around it.
+/// The line in the parser's error, without the text around it.
 fn place(error: &hcl::Error) -> String {
     match error {
         hcl::Error::Parse(error) => {
