@@ -1,17 +1,17 @@
-//! How long to wait before asking again: capped exponential backoff with full jitter, as a pure schedule.
+//! The wait before a retry: capped exponential backoff with full jitter, as a pure schedule.
 //!
 //! <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html#Programming.Errors.RetryAndBackoff>
 
 use std::time::Duration;
 
-/// The longest first wait.
+/// Maximum first wait.
 pub const BACKOFF_BASE: Duration = Duration::from_millis(50);
-/// The longest wait of all.
+/// Maximum wait.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(5);
 /// Maximum attempts to send one batch before the rest is reported.
 pub const BACKOFF_ATTEMPTS_MAX: u32 = 10;
 
-/// The doublings after which every wait is at the cap.
+/// The number of doublings after which every wait is at the cap.
 const DOUBLINGS_MAX: u32 = 16;
 
 /// The wait after the failed attempt number `attempt` (from 0), for a `random01` in 0..=1.
@@ -30,7 +30,7 @@ pub fn delay(attempt: u32, random01: f64) -> Duration {
     ceiling(attempt).mul_f64(share)
 }
 
-/// The longest wait after an attempt.
+/// Maximum wait after an attempt.
 fn ceiling(attempt: u32) -> Duration {
     BACKOFF_BASE.saturating_mul(1 << attempt.min(DOUBLINGS_MAX)).min(BACKOFF_CAP)
 }

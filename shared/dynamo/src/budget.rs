@@ -24,10 +24,10 @@ pub const BUDGET_KEY: &str = "window";
 pub const BUDGET_TTL: &str = "expires";
 /// The form of a row.
 pub const BUDGET_FORMAT: StoredFormat = StoredFormat { name: "a row of the callers' budgets", version: 1 };
-/// The attribute of the units that were consumed or are reserved.
+/// The attribute with the consumed and reserved units.
 const UNITS: &str = "units";
-/// The attribute of the reservations among them, one text for each request in flight: its units, the second until which it can
-/// be in flight, and a random part.
+/// The attribute with the reservations among them, one text for each request in flight: its units, the second at which
+/// it expires, and a random part.
 const RESERVATIONS: &str = "reservations";
 /// Maximum attempts to reserve while other requests reserve too.
 const RESERVE_ATTEMPTS_MAX: u32 = 3;
@@ -47,19 +47,19 @@ pub struct CallerBudget {
     pub units_per_day: Option<f64>,
 }
 
-/// Read units that a request in flight may consume.
+/// Read units reserved for a request in flight.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReservedUnits {
     window: Window,
     /// Its maximum consumption.
     most: f64,
-    /// Its text in [`RESERVATIONS`]: a call that the SDK repeats is counted once.
+    /// Its text in [`RESERVATIONS`]: a call repeated by the SDK is counted once.
     id: String,
     /// The cap of its reads.
     pub cap: f64,
 }
 
-/// Why a caller is not answered.
+/// Why a caller is refused.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum BudgetError {
@@ -69,15 +69,15 @@ pub enum BudgetError {
     /// The day's units are consumed, or reserved by requests in flight.
     #[error("the caller has consumed its {most} read units of this day")]
     Units { most: f64, retry_after_seconds: u64 },
-    /// The units that are left are reserved by the caller's requests in flight.
+    /// The caller's requests in flight have reserved the remaining units.
     #[error(
         "the caller's requests in flight have reserved what is left of its {most} read units of this day"
     )]
     Reserved { most: f64 },
-    /// The machine gives no random bytes.
+    /// No random bytes are available.
     #[error("the machine gives no random bytes")]
     NoRandom,
-    /// The rows could not be read or written. Then no caller is answered.
+    /// The rows could not be read or written, so no caller is answered.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
 }
@@ -95,11 +95,11 @@ impl BudgetError {
     }
 }
 
-/// How long a request can be in flight: the longest invocation of a Lambda function.
+/// Maximum time of a request in flight: the longest invocation of a Lambda function.
 const IN_FLIGHT_SECONDS_MAX: u64 = 900;
 
 impl CallerBudget {
-    /// Counts a request of the caller, if it may send one more. `now`: seconds since 1970.
+    /// Counts a request of the caller, if one more is allowed. `now`: seconds since 1970.
     pub async fn count(&self, client: &Client, caller: &str, now: u64) -> Result<(), BudgetError> {
         let Some(most) = self.requests_per_minute else { return Ok(()) };
         let row = Window { row: row(caller, "minute", now / MINUTE), expires: now + DAY };
@@ -114,7 +114,7 @@ impl CallerBudget {
         }
     }
 
-    /// Reserves units for a request that wants this cap and can exceed it by `overrun`. `None`: units are not counted.
+    /// Reserves units for a request with this cap, which it can exceed by `overrun`. `None`: units are not counted.
     pub async fn reserve(
         &self,
         client: &Client,
@@ -124,7 +124,7 @@ impl CallerBudget {
         now: u64,
     ) -> Result<Option<ReservedUnits>, BudgetError> {
         let Some(most) = self.units_per_day else { return Ok(None) };
-        // A row outlives its day, so that a request that began before midnight finds it at its end.
+        // A row outlives its day, so that a request that started before midnight finds it at its end.
         let window = Window { row: row(caller, "day", now / DAY), expires: now + 2 * DAY };
         let (random, until) = (random_text()?, now + IN_FLIGHT_SECONDS_MAX);
         let reserved = |cap: f64| {
@@ -203,7 +203,7 @@ impl CallerBudget {
         self.sent(update, Some(&reserved.id)).await
     }
 
-    /// An update of a row of our version on a condition.
+    /// A conditional update of a row in our version.
     fn update(
         &self,
         client: &Client,
@@ -289,11 +289,11 @@ impl CallerBudget {
 
 /// The counts of a row.
 struct Counted {
-    /// All units, with those that are reserved.
+    /// All units, including reserved ones.
     units: f64,
     /// The units that requests in flight have reserved.
     in_flight: f64,
-    /// Reservations of requests that ended without giving them back: their functions were killed.
+    /// Reservations of requests that ended without releasing them: their functions were killed.
     ended: Vec<String>,
 }
 

@@ -21,50 +21,50 @@ pub(crate) use self::https::connector;
 pub use self::roots::{Roots, RootsError};
 use crate::wire;
 
-/// The longest wait for a connection.
+/// Maximum wait for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest wait for the answer to one attempt.
+/// Maximum wait for the response to one attempt.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest wait for an operation, with all its attempts.
+/// Maximum time of an operation, with all its attempts.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum attempts of the SDK for a request with a transient error.
 pub const ATTEMPTS_MAX: u32 = 4;
 /// The SDK's first wait between two attempts.
 const RETRY_BACKOFF_BASE: Duration = Duration::from_millis(50);
-/// The SDK's longest wait between two attempts.
+/// The SDK's maximum wait between two attempts.
 const RETRY_BACKOFF_CAP: Duration = Duration::from_secs(2);
 
-/// The region in which requests to a plain endpoint are signed when none is set.
+/// The default region for signing requests to a plain endpoint.
 const PLAIN_REGION: &str = "us-east-1";
-/// The access key and the secret of requests to a plain endpoint when none are set.
+/// The default access key and secret for a plain endpoint.
 const PLAIN_CREDENTIALS: &str = "local";
 
-/// Where DynamoDB is.
+/// The endpoint of DynamoDB.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Endpoint {
     /// In AWS, configured by the environment.
     #[default]
     Aws,
-    /// Behind an `http` URL: no TLS.
+    /// An `http` URL, without TLS.
     Plain(String),
-    /// Behind an `https` URL.
+    /// An `https` URL.
     Tls(String),
 }
 
-/// An invalid endpoint. The text is not shown: a URL can have a password.
+/// An invalid endpoint. The text is not shown, because a URL can contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the endpoint is invalid: it must be `http://` or `https://` and a host, without a user, a password or spaces"
 )]
 pub struct EndpointError;
 
-/// Why the environment gives no settings.
+/// Why the environment contains no valid settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// Certificates that cannot be used.
+    /// Unusable certificates.
     #[error(transparent)]
     Roots(#[from] RootsError),
 }
@@ -106,16 +106,16 @@ impl Endpoint {
     }
 }
 
-/// How a client behaves.
+/// The settings of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where DynamoDB is.
+    /// The endpoint of DynamoDB.
     pub endpoint: Endpoint,
     /// The region; `None` for the environment's.
     pub region: Option<String>,
     /// How many times the SDK sends a request; 1 for no retries.
     pub attempts_max: u32,
-    /// The longest wait for an operation, with all its attempts.
+    /// Maximum time of an operation, with all its attempts.
     pub operation_timeout: Duration,
     /// The root certificates that are trusted.
     pub roots: Roots,
@@ -215,7 +215,7 @@ fn plain(url: &str, settings: &Settings) -> SdkConfig {
         .build()
 }
 
-/// The environment's credentials if it has any, because some local endpoints keep tables apart by access key.
+/// The environment's credentials if it has any, because some local endpoints separate tables by access key.
 fn plain_credentials() -> Credentials {
     let (key, secret) = match (set("AWS_ACCESS_KEY_ID"), set("AWS_SECRET_ACCESS_KEY")) {
         (Some(key), Some(secret)) => (key, secret),
@@ -227,7 +227,7 @@ fn plain_credentials() -> Credentials {
 /// Timeouts, retries, and the interceptor that writes requests and decodes responses.
 fn tuned(config: Builder, settings: &Settings) -> Builder {
     let mut config = config.timeout_config(timeouts(settings)).retry_config(retries(settings));
-    // Permanent: the SDK does not check in each call whether the interceptor was switched off.
+    // Permanent, so that the SDK does not check in each call whether the interceptor is disabled.
     config.push_interceptor(SharedInterceptor::permanent(wire::Interceptor));
     config
 }

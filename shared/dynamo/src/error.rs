@@ -21,16 +21,16 @@ pub enum DynamoError {
     /// The request was throttled.
     #[error("{call} was throttled{}", because(.reasons))]
     Throttled { call: Call, reasons: Vec<Throttle> },
-    /// The condition of a write did not hold.
+    /// The condition of a write failed.
     #[error("the condition of {call} does not hold")]
     ConditionFailed { call: Call, item: Hidden<Option<Box<Item>>> },
     /// Another request is writing the same item.
     #[error("{call} conflicted with another write of the same item")]
     Conflict { call: Call },
-    /// DynamoDB does not accept the request.
+    /// DynamoDB rejected the request.
     #[error("{call} is not valid")]
     Invalid { call: Call, detail: Hidden<String> },
-    /// There is no such table, or it is not ready.
+    /// The table does not exist, or is not ready.
     #[error("{call} found no such table")]
     NotFound { call: Call },
     /// The table exists already, or is being changed.
@@ -39,10 +39,10 @@ pub enum DynamoError {
     /// An item collection of a table with local indexes has reached 10 GB.
     #[error("{call} would make an item collection larger than 10 GB")]
     CollectionFull { call: Call },
-    /// The caller may not do this.
+    /// The caller lacks the permission.
     #[error("{call} is not allowed (`{reason}`)")]
     Denied { call: Call, reason: String },
-    /// DynamoDB failed on its own side.
+    /// DynamoDB failed internally.
     #[error("{call} failed inside DynamoDB")]
     Unavailable { call: Call },
     /// No response in time. The request may have been executed.
@@ -51,10 +51,10 @@ pub enum DynamoError {
     /// No connection, no credentials, no region, or an invalid response. The request may have been executed.
     #[error("{call} did not reach DynamoDB{}", .obstacle.text())]
     Transport { call: Call, obstacle: Obstacle, source: BoxError },
-    /// Parts of a batch were left undone after every attempt.
+    /// Parts of a batch stayed unprocessed after every attempt.
     #[error("{call} left {left} undone after {attempts} attempts")]
     Unprocessed { call: Call, left: usize, attempts: u32 },
-    /// More keys in one batch than DynamoDB takes.
+    /// Too many keys for one DynamoDB batch.
     #[error("{call} takes at most {most} keys, not {given}")]
     TooMany { call: Call, given: usize, most: usize },
     /// The response is invalid, or contains a value of an unknown type.
@@ -183,7 +183,7 @@ impl DynamoError {
         }
     }
 
-    /// DynamoDB's own words, where there are any. They can quote values of the request: not for logs.
+    /// DynamoDB's own message, if there is one. It can quote values of the request: not for logs.
     pub fn detail(&self) -> Option<&str> {
         match self {
             DynamoError::Invalid { detail, .. } | DynamoError::Other { detail, .. } => Some(detail.reveal()),

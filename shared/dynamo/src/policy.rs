@@ -1,4 +1,4 @@
-//! A table's resource-based policy, and whether it has reached the doors that requests come through.
+//! A table's resource-based policy, and whether it has taken effect.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ const NO_POLICY: &str = "NO_POLICY";
 const NOT_FOUND: &str = "PolicyNotFoundException";
 /// The error code of a policy that denies.
 const ACCESS_DENIED: &str = "AccessDeniedException";
-/// The value of a key that no condition lets through.
+/// A key value for a condition that never holds.
 const PROBE: &str = "keyfold-probe";
 
-/// A kind of write that is tried.
+/// A kind of write to test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tried {
     Put,
@@ -30,7 +30,7 @@ pub(crate) enum Tried {
 pub(crate) struct TablePolicy {
     /// The document.
     pub(crate) text: String,
-    /// Changes with each change of it.
+    /// Differs after each change.
     pub(crate) revision: String,
 }
 
@@ -47,8 +47,8 @@ pub(crate) async fn policy(client: &Client, arn: &str) -> Result<Option<TablePol
     }
 }
 
-/// Puts a policy in place of the one with this revision, or takes it away; false if it is another one by now, or cannot be changed yet:
-/// for some seconds after a change DynamoDB takes no other.
+/// Replaces or removes the policy with this revision; false if the revision has changed, or if DynamoDB does not accept
+/// changes yet: for some seconds after a change it refuses others.
 pub(crate) async fn change_policy(
     client: &Client,
     arn: &str,

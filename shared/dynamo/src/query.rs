@@ -100,7 +100,7 @@ async fn read(client: &Client, request: ReadRequest) -> (usize, Result<Brought, 
     (request.access, brought)
 }
 
-/// Reads a page, waiting and asking again while that can help.
+/// Reads a page, with waits and retries while they can help.
 async fn page(
     client: &Client,
     source: &PageSource,
@@ -132,7 +132,7 @@ pub enum QueryError {
     /// A call failed, after every attempt.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
-    /// The calls succeeded, but they give no answer.
+    /// The calls succeeded, but yield no answer.
     #[error(transparent)]
     Answer(#[from] AnswerError),
 }

@@ -19,17 +19,17 @@ use serde_json::{Value, json};
 use crate::error::{Call, DynamoError};
 use crate::read::{PageRequest, ScanPage, Segment, scan_page};
 
-/// The segments that a sample is taken from.
+/// The number of segments of a sample.
 const SEGMENTS: u32 = 64;
-/// The items of one page, if pages come fast.
+/// The items of one page, if pages are fast.
 const PAGE_ITEMS: u32 = 25;
-/// And at most, if they come slowly.
+/// Maximum items of a page, if pages are slow.
 const PAGE_ITEMS_MAX: u32 = 500;
 /// Maximum items of a sample.
 const ITEMS_MAX: usize = 5_000;
 /// Maximum bytes of a sample, which bounds the memory.
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// How often each segment gives a page at most.
+/// Maximum pages of each segment.
 const ROUNDS_MAX: u32 = 8;
 /// Maximum indexes that are sampled.
 const INDEXES_MAX: usize = 25;
@@ -43,9 +43,9 @@ const SAMPLE_TIME: Duration = Duration::from_secs(6);
 /// The description of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Described {
-    /// DescribeTable's answer, as far as an importer needs it.
+    /// The output of DescribeTable, as far as an importer needs it.
     pub table: Value,
-    /// DescribeTimeToLive's answer; `None` if it was refused.
+    /// The output of DescribeTimeToLive; `None` if it was refused.
     pub time_to_live: Option<Value>,
     /// The attributes of the primary key.
     pub key: Vec<String>,

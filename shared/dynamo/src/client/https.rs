@@ -1,4 +1,4 @@
-//! The HTTPS client. Its connector is made for the first request, once.
+//! The HTTPS client. Its connector is created once, for the first request.
 
 use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
@@ -12,7 +12,7 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 
 use super::roots::Roots;
 
-/// A connector for a service of AWS that is not DynamoDB.
+/// A connector for other services of AWS.
 pub(crate) fn connector(url: &str, roots: &Roots) -> Connector {
     let connector = Connector::builder().proxy_config(ProxyConfig::from_env());
     if url.starts_with("http://") {
@@ -44,8 +44,8 @@ pub(super) fn client(roots: &Roots) -> SharedHttpClient {
     )))
 }
 
-/// The library's client makes a connector when it is configured, only to see that it can, and throws it away: all roots would
-/// be decoded twice, once of it before a function takes its first event.
+/// The SDK's client builds a connector for validation when it is configured, and drops it. All roots would be decoded
+/// twice, once of it before a function takes its first event.
 #[derive(Debug)]
 struct WithoutValidation(SharedHttpClient);
 

@@ -1,7 +1,7 @@
-//! Root certificates: which authorities a server's certificate may come from.
+//! Root certificates: the authorities that servers' certificates may come from.
 //!
-//! Nothing is chosen here. The system's certificates and Mozilla's list come from crates that others keep; a bundle that a
-//! variable names is taken as a whole. The bundle is read when the settings are, because its path may be wrong.
+//! Nothing is chosen here. The system's certificates and Mozilla's list come from maintained crates; a bundle named by
+//! a variable is used as a whole. It is read with the settings, because its path may be wrong.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub enum Roots {
     Bundle(Arc<[CertificateDer<'static>]>),
 }
 
-/// A bundle that a variable names and that cannot be used.
+/// An unusable bundle named by a variable.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum RootsError {
@@ -53,7 +53,7 @@ impl Roots {
         Ok(None)
     }
 
-    /// The roots as the HTTP client takes them.
+    /// The roots in the HTTP client's form.
     pub(super) fn store(&self) -> TrustStore {
         match self {
             Roots::System => TrustStore::default(),
@@ -63,7 +63,7 @@ impl Roots {
     }
 }
 
-/// The certificates of a file. One that cannot be used is left out, as OpenSSL does it: the HTTP client panics on it.
+/// The certificates of a file. Unusable ones are skipped, as in OpenSSL, because the HTTP client would panic.
 fn bundle(variable: &'static str, path: &Path) -> Result<Roots, RootsError> {
     let unreadable = |source| RootsError::Unreadable { variable, path: path.to_owned(), source };
     let text = std::fs::read(path).map_err(unreadable)?;
@@ -79,7 +79,7 @@ fn is_usable(certificate: &CertificateDer<'static>) -> bool {
     RootCertStore::empty().add(certificate.clone()).is_ok()
 }
 
-/// The HTTP client takes certificates as text only.
+/// The HTTP client accepts certificates only as text.
 fn store(certificates: &[CertificateDer<'_>]) -> TrustStore {
     let pem = |certificate| {
         let text = STANDARD.encode(certificate);

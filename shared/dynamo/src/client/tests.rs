@@ -1,4 +1,4 @@
-//! Clients, and whom they trust: against servers of this process.
+//! Clients and the servers they trust, against servers of this process.
 
 use aws_sdk_dynamodb::config::Intercept;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};

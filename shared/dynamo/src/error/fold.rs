@@ -29,7 +29,7 @@ impl DynamoError {
         match error {
             CallError::TimeoutError(_) => DynamoError::TimedOut { call },
             CallError::DispatchFailure(failure) if failure.is_timeout() => DynamoError::TimedOut { call },
-            // A success that the SDK could not read.
+            // A success that the SDK could not decode.
             CallError::ServiceError(context) if context.raw().status().is_success() => {
                 DynamoError::Unreadable { call }
             }
@@ -37,7 +37,7 @@ impl DynamoError {
                 let server_fault = context.raw().status().is_server_error();
                 DynamoError::of_service(call, &context.into_err().into(), server_fault)
             }
-            // A source of these kinds speaks of connections and credentials, not of requests.
+            // A source of these kinds concerns connections and credentials, not requests.
             error => DynamoError::unreached(call, error.into_source().unwrap_or_else(Into::into)),
         }
     }
@@ -50,7 +50,7 @@ impl DynamoError {
         };
         let obstacle = match () {
             () if is_of(&|error| error.is::<CredentialsError>()) => Obstacle::Credentials,
-            // The words of DynamoDB's endpoint rules: the SDK has no type for this.
+            // The message of DynamoDB's endpoint rules: the SDK has no type for this.
             () if is_of(&|error| error.to_string().contains("Missing Region")) => Obstacle::Region,
             () => Obstacle::Network,
         };
@@ -121,7 +121,7 @@ impl DynamoError {
         }
     }
 
-    /// The error of a request that the SDK does not build.
+    /// The error of a request that the SDK cannot build.
     pub(crate) fn of_build(call: Call, error: &BuildError) -> DynamoError {
         DynamoError::Invalid { call, detail: Hidden::new(error.to_string()) }
     }

@@ -1,7 +1,7 @@
-//! The expressions of a write, given to the SDK.
+//! Sets the expressions of a write on the SDK's builders.
 
-/// Gives a builder of the SDK the write's table, condition and placeholders. The six builders of guarded writes have these
-/// setters, and no trait in common.
+/// Sets the write's table, condition and placeholders on an SDK builder. The six builders of guarded writes have these
+/// setters, but no common trait.
 macro_rules! guarded {
     ($builder:expr, $table:expr, $expressions:expr) => {
         $builder

@@ -15,7 +15,7 @@ use crate::error::{Call, DynamoError};
 use crate::values::from_sdk;
 use crate::wire::{Body, BodyText, DELETE, DELETE_ITEM, Exchange, PUT, PUT_ITEM, UPDATE, UPDATE_ITEM, send};
 
-/// Room for a request: most items are of a few hundred bytes.
+/// Initial capacity of a request: most items have a few hundred bytes.
 const BYTES_GUESSED: usize = 1024;
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
@@ -24,9 +24,9 @@ const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 pub(crate) struct Tell {
     /// The item for which the guard failed. [`DynamoError::ConditionFailed`] contains it.
     pub(crate) refused_by: bool,
-    /// The item that a delete removed.
+    /// The deleted item.
     pub(crate) deleted: bool,
-    /// How large the item collection of a put is. Of tables with local indexes only.
+    /// The size of a put's item collection. Only for tables with local indexes.
     pub(crate) collection: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Sent {
     pub(crate) collection: Option<ItemCollectionMetrics>,
 }
 
-/// Sends one write, once. A guard that does not hold is [`DynamoError::ConditionFailed`].
+/// Sends one write, once. A failed guard is [`DynamoError::ConditionFailed`].
 pub(crate) async fn send(
     client: &Client,
     table: &Table,
@@ -124,7 +124,7 @@ mod tests {
 
     const TELL: Tell = Tell { refused_by: true, deleted: true, collection: true };
 
-    /// The request as the SDK writes it.
+    /// The SDK's request.
     fn sdk(table: &Table, action: &Action, guard: Option<&Guard>) -> Said {
         let mut expressions = WriteExpressions::of(table, action, guard);
         let refused_by = guard.is_some().then_some(ReturnValuesOnConditionCheckFailure::AllOld);

@@ -27,10 +27,10 @@ use crate::wire::{
 /// Maximum statements in one DynamoDB request.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html>
 pub const STATEMENTS_MAX: usize = 25;
-/// The longest statement that DynamoDB takes.
+/// DynamoDB's maximum length of a statement.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementRequest.html>
 pub const STATEMENT_CHARS_MAX: usize = 8192;
-/// Room for the values of a statement, and for the text of an UPDATE: most items are of a few hundred bytes.
+/// Initial capacity for the values of a statement, and for the text of an UPDATE: most items have a few hundred bytes.
 const STATEMENT_BYTES_GUESSED: usize = 512;
 /// Initial capacity for the values of an UPDATE: its keys and their attributes.
 const PARAMETERS_GUESSED: usize = 16;
@@ -57,7 +57,7 @@ impl Statement {
         is_short.then(|| Statement::closed(json, parameters))
     }
 
-    /// The statement: after its text, these values for its question marks.
+    /// Completes the statement: after its text, the values of its parameters.
     fn closed<'v>(mut json: String, parameters: impl Iterator<Item = &'v AttributeValue>) -> Statement {
         json.push_str("\",\"Parameters\":");
         write::elements(&mut json, parameters, write::value);
@@ -86,7 +86,7 @@ pub(crate) fn put_as_insert(table: &str, action: &Action, guard: &Guard) -> Opti
     }
 }
 
-/// The statement that writes an item where none has its key.
+/// The statement that inserts an item if its key is free.
 pub(crate) fn insert(table: &str, item: &Item) -> Statement {
     Statement::closed(insert_text(table, item), item.values())
 }
@@ -113,7 +113,7 @@ fn insert_text(table: &str, item: &Item) -> String {
     text
 }
 
-/// How long the statement of an item is.
+/// The length of an item's statement.
 pub(crate) fn insert_chars(table: &str, item: &Item) -> usize {
     let mut text = String::new();
     head(&mut text, table);
@@ -161,7 +161,7 @@ fn update(
     Statement::short(text, parameters.into_iter())
 }
 
-/// Adds the condition's parts after the key; `None` if it has one that is not written here.
+/// Adds the condition's parts after the key; `None` if a part is not supported here.
 fn test<'c>(
     condition: &'c Condition,
     key: &Item,
@@ -256,7 +256,7 @@ pub(crate) enum StatementResult {
     Written,
     /// The guard failed. DynamoDB does not return the item.
     Refused,
-    /// Shared, because a request that fails as a whole fails all of its statements.
+    /// Shared, because a failed request fails all of its statements.
     Failed(Arc<DynamoError>),
 }
 
@@ -300,7 +300,7 @@ fn detail(error: &BatchStatementError) -> Hidden<String> {
     Hidden::new(error.message().unwrap_or_default().to_owned())
 }
 
-/// The write with its guard. The transaction happens only if every guard holds.
+/// The write with its guard, in a transaction, which succeeds only if every guard holds.
 pub(crate) fn part_of_transaction(
     table: &Table,
     action: &Action,

@@ -1,4 +1,4 @@
-//! BatchGetItem: items of one table by their keys, until all are read or the attempts are used up.
+//! BatchGetItem: items of one table by their keys, until all are read or the attempts are exhausted.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoE
     batch_get_watched(client, batch, &|_| {}).await
 }
 
-/// The same; the observer is called each time keys have to be requested again.
+/// [`batch_get`] with an observer, called each time keys are requested again.
 pub(crate) async fn batch_get_watched(
     client: &Client,
     batch: &BatchGet,
@@ -60,7 +60,7 @@ pub(crate) async fn batch_get_watched(
     }
 }
 
-/// Asks for the keys once.
+/// Requests the keys once.
 async fn ask(client: &Client, batch: &BatchGet, keys: &[Item]) -> Result<BatchAnswer, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
     let exchange = Exchange::of(&BATCH_GET, request::batch(batch, keys));

@@ -88,7 +88,7 @@ pub(crate) async fn scan_from(
 ) -> Result<Page, DynamoError> {
     let page = &scan.page;
     let exchange = Exchange::of(&SCAN, request::scan(scan, start, limit));
-    // Without our request this would be a scan of everything: DynamoDB refuses one of no items.
+    // Without our request this would be a scan of everything: DynamoDB refuses a limit of zero.
     let answer = send!(exchange, client, client.scan().table_name(&page.table).limit(0))
         .map_err(|error| DynamoError::of(call(page, "Scan"), error))?;
     if let Some(page) = exchange.take() {

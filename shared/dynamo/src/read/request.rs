@@ -7,9 +7,9 @@ use keyfold_core::value::Item;
 
 use crate::wire::{BATCH_GET_ITEM, Body, BodyText, Operation, QUERY_ITEMS, SCAN_ITEMS};
 
-/// Room for a request: most are of a few hundred bytes.
+/// Initial capacity of a request: most have a few hundred bytes.
 const BYTES_GUESSED: usize = 512;
-/// Room for a key in a batch.
+/// Initial capacity for a key in a batch.
 const KEY_BYTES_GUESSED: usize = 128;
 const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
@@ -156,7 +156,7 @@ mod tests {
         said(BatchGetItem::new().config(), Input::erase(input.build().unwrap()))
     }
 
-    /// A page of this item's table, with each member there or not.
+    /// A page of this item's table, with random optional members.
     fn drawn_page(table: &str, item: &Item, random: &mut Random) -> PageRequest {
         let text = |text: &str, random: &mut Random| random.chance(50).then(|| text.to_owned());
         let some = random.chance(80);
