@@ -31,7 +31,7 @@ const VIEW_TIME_MAX: Duration = Duration::from_secs(28);
 /// Answers the page's requests.
 pub(crate) struct Console {
     api: Arc<Api>,
-    /// Where the tables are, as the page shows it: a URL, or AWS with its region.
+    /// The location of the tables for the page: a URL, or AWS with its region.
     endpoint: String,
 }
 
@@ -112,7 +112,7 @@ impl Console {
     }
 }
 
-/// A parameter that no view has taken is a mistake.
+/// An unknown parameter is an error.
 fn nothing_left(params: &Params, known: Option<&str>) -> Result<(), Problem> {
     let Some(left) = params.left() else { return Ok(()) };
     Err(QuestionError::UnknownParameter {

@@ -21,10 +21,10 @@ use server::Server;
 use crate::AllowedHosts;
 use crate::port::{PortRules, READ_TIME_MAX};
 
-/// The largest body that DynamoDB takes.
+/// DynamoDB's maximum request body.
 const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Where an embedded DynamoDB keeps its data.
+/// The storage of an embedded DynamoDB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Store {
     /// In memory, until it stops.
@@ -33,7 +33,7 @@ pub enum Store {
     File(PathBuf),
 }
 
-/// Where an embedded DynamoDB answers, and whom.
+/// The port of an embedded DynamoDB, and its allowed callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbeddedOptions {
     /// The port of 127.0.0.1; 0 for any free port.
@@ -63,7 +63,7 @@ impl Default for EmbeddedOptions {
 /// ```
 #[derive(Debug)]
 pub struct EmbeddedDynamo {
-    // The order matters: the server lets go of the database before the file is given free.
+    // Dropped in this order: the server must release the database before the file is unlocked.
     server: Server,
     database: Shared,
     _lock: Option<FileLock>,
@@ -108,7 +108,7 @@ impl EmbeddedDynamo {
         })
     }
 
-    /// The URL at which it answers.
+    /// Its URL.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -125,8 +125,8 @@ impl EmbeddedDynamo {
         &self.database.0
     }
 
-    /// Creates these tables, all of a model for example, and returns how many were made. Tables that exist as they should
-    /// be are left alone; one that exists otherwise is an error.
+    /// Creates these tables, for example all of a model, and returns how many were created. Existing tables are kept if
+    /// they match; otherwise it is an error.
     pub async fn create_tables<'a>(
         &self,
         tables: impl IntoIterator<Item = &'a Table>,

@@ -48,7 +48,7 @@ impl LocalFunction {
             Err(error) => return InvocationResult::Ended(format!("it cannot start: {error}")),
         };
         let outcome = instance.invoke(event.into()).await;
-        // As in Lambda, a process that was late or could not start is not used again.
+        // As in Lambda, a process that timed out or failed to start is not used again.
         let usable = matches!(outcome, InvocationResult::Response(_) | InvocationResult::Error(_));
         if usable && instance.ended().is_none() {
             locked(&self.idle).push(instance);

@@ -1,9 +1,10 @@
-//! Whom a port of this machine answers. A web page of any site can make its reader's browser send requests to 127.0.0.1, and
-//! a site can make its own name point there. `Host`, `Origin` and `Sec-Fetch-Site` give this away: a page cannot write them.
+//! The allowed callers of a port of this machine. A web page of any site can make its reader's browser send requests to
+//! 127.0.0.1, and a site's name can resolve to it. `Host`, `Origin` and `Sec-Fetch-Site` reveal this: a page cannot
+//! forge them.
 
 use axum::http::{HeaderMap, HeaderName, header};
 
-/// Where the page is that made the browser send a request; `none` if the user typed the address.
+/// The origin of a browser's request, relative to this site; `none` if the user typed the address.
 /// <https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header>
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -35,7 +36,7 @@ impl AllowedHosts {
     /// Is a request addressed to this machine, and not sent by a page of another site? Clients other than browsers send
     /// no `Origin` and no `Sec-Fetch-Site`. A browser sends no `Origin` with most GET requests, so both are checked.
     pub(crate) fn allow(&self, headers: &HeaderMap) -> bool {
-        // A value that is no text cannot be a name.
+        // A header that is not text cannot be a name.
         let all = |name: HeaderName, test: &dyn Fn(&str) -> bool| {
             headers.get_all(name).iter().all(|value| value.to_str().is_ok_and(test))
         };

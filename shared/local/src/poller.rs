@@ -89,7 +89,7 @@ impl StreamPoller {
     pub async fn drained(&self, wait_max: Duration) -> Result<(), PollerError> {
         let begun = Instant::now();
         loop {
-            // The end first: a record that comes later is not missed then, it was not there.
+            // The end is read first: records written later need not be awaited.
             let end = self.stream.end().await?;
             {
                 let progress = locked(&self.progress);
@@ -112,7 +112,7 @@ impl StreamPoller {
     /// continue: [`Start::After`].
     pub async fn stop(mut self) -> Result<(PollerCounts, Option<SequenceNumber>), PollerError> {
         self.stop.send_replace(true);
-        // A panic over there was reported there.
+        // The task reported its panic itself.
         let _ = (&mut self.task).await;
         let progress = locked(&self.progress);
         match &progress.error {

@@ -26,9 +26,9 @@ use crate::AllowedHosts;
 
 /// Maximum connections. Others wait until one ends.
 const CONNECTIONS_MAX: usize = 512;
-/// After an accept that failed: too many open files, most likely.
+/// The pause after a failed accept, usually because too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long a client may take for the head of a request, from its first byte or from the response before, and for its body.
+/// The time limit for the head of a request, from its first byte or the previous response, and for its body.
 pub(crate) const READ_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Answers complete requests.
@@ -166,7 +166,7 @@ async fn taken<A: Answer>(
     }
 }
 
-/// The connection ends with it: of this request, more may be to come.
+/// The connection is closed, because more of this request may follow.
 pub(crate) fn refusal(status: StatusCode, reason: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(reason));
     *response.status_mut() = status;

@@ -10,7 +10,7 @@ use keyfold_query_api::{
     Api, ApiRequest, Auth, Caller, Grants, Limits, READ_UNITS_MAX_DEFAULT, Settings, respond,
 };
 
-/// The API of a manifest, or why it cannot start. Page tokens of another run are not valid.
+/// The API of a manifest, or why it cannot start. Page tokens of other runs are invalid.
 pub(crate) async fn start(manifest: &Path, dynamo: DynamoSettings, control: &str) -> Result<Api, String> {
     let token_keys = TokenKeys::random().map_err(|error| error.to_string())?;
     let settings = Settings {

@@ -25,13 +25,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::AllowedHosts;
 
-/// The largest answer that Lambda returns.
+/// Lambda's maximum response.
 pub const RESPONSE_BYTES_MAX: usize = 6 * 1024 * 1024;
-/// How long an invocation may take.
+/// The default timeout of an invocation.
 pub const INVOCATION_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// The variable with the folder of the binaries to start in place of those that were built for a test: `cargo lambda build`
-/// puts `NAME/bootstrap` there for each function.
+/// The variable with a folder of binaries to start instead of those built for a test: `cargo lambda build` puts
+/// `NAME/bootstrap` there for each function.
 pub const BINARIES: &str = "KEYFOLD_BINARIES";
 
 /// The result of an invocation.
@@ -43,7 +43,7 @@ pub enum InvocationResult {
     Error(String),
     /// The function reported that it cannot start; the text is its error document.
     InitError(String),
-    /// There was no answer in time.
+    /// The invocation timed out.
     TimedOut,
     /// The function's process ended before it answered, or did not start; the text says how.
     Ended(String),
@@ -99,7 +99,7 @@ impl RuntimeApi {
         RuntimeApi::with_time(INVOCATION_TIME_MAX).await
     }
 
-    /// The same for invocations that may take this long.
+    /// [`start`](Self::start) with this timeout for invocations.
     pub async fn with_time(time_max: Duration) -> io::Result<RuntimeApi> {
         let (events, waiting) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
@@ -149,7 +149,7 @@ impl RuntimeApi {
     }
 }
 
-/// The binary to start, where a test's own is this one.
+/// The binary to start, if a test's own is this one.
 fn built(binary: &FilePath) -> PathBuf {
     let folder = std::env::var_os(BINARIES).filter(|folder| !folder.is_empty());
     match (folder, binary.file_name()) {
@@ -169,7 +169,7 @@ fn routes(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// A page of a website could otherwise take an event, or answer one: as on the other ports, `Host` and `Origin` give it away.
+/// Otherwise a page of a website could take or answer an event; `Host` and `Origin` reveal it, as on the other ports.
 async fn of_this_machine(request: Request, next: Next) -> Response {
     match AllowedHosts::default().allow(request.headers()) {
         true => next.run(request).await,
@@ -211,7 +211,7 @@ async fn error(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: 
     ended(shared.end(&id, InvocationResult::Error(text(&body))))
 }
 
-/// No function will answer: every invocation ends.
+/// No function will answer, so every invocation ends.
 async fn init_error(State(shared): State<Arc<Shared>>, body: Bytes) -> StatusCode {
     let outcome = InvocationResult::InitError(text(&body));
     for (_, sender) in shared.under_way().drain() {

@@ -31,7 +31,7 @@ use crate::{Database, EmbeddedDynamo, EmbeddedOptions, Store};
 /// The data file, in the given folder.
 const DATA_FILE: &str = "keyfold.sqlite";
 
-/// An index of the manifest that a table of an earlier run lacks.
+/// An index of the manifest that an existing table lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingIndex {
     /// The table, as the manifest calls it.
@@ -76,17 +76,17 @@ impl Stack {
         Ok(Stack { dynamo, api, missing, tasks })
     }
 
-    /// Where DynamoDB answers.
+    /// The embedded DynamoDB.
     pub fn dynamo(&self) -> &EmbeddedDynamo {
         &self.dynamo
     }
 
-    /// Where the HTTP API answers.
+    /// The URL of the HTTP API.
     pub fn api(&self) -> String {
         format!("http://{}", self.api)
     }
 
-    /// The indexes that tables of an earlier run lacked when the stack started.
+    /// The indexes that existing tables lacked at the start.
     pub fn missing(&self) -> &[MissingIndex] {
         &self.missing
     }
@@ -105,7 +105,7 @@ fn store(data: Option<&Path>) -> Result<Store, StackError> {
     Ok(Store::File(folder.join(DATA_FILE)))
 }
 
-/// Deletes items whose time is over, again and again. DynamoDB takes up to days for that.
+/// Deletes expired items periodically. DynamoDB takes up to days for that.
 async fn sweep(database: Database, every: Duration) {
     let mut next = tokio::time::interval(every);
     loop {

@@ -14,7 +14,7 @@ use crate::pace::Pace;
 /// How long after a day's end its chains can no longer grow: far longer than an invocation lives.
 const CLOSED_AFTER_MS: i64 = 60 * 60 * 1000;
 
-/// The anchor of a day, at this time. `previous` is the hash of the anchor before.
+/// The anchor of a day, at this time. `previous`: the hash of the previous anchor.
 pub async fn anchor(
     client: &Client,
     journal: &str,
@@ -67,7 +67,7 @@ impl Marks for Nothing {
 pub struct AnchorFolder {
     /// The anchors, each with the hash of its file.
     pub anchors: Vec<(Anchor, Hash)>,
-    /// The names of the files that were not read, because they do not end in `.json`.
+    /// The names of the ignored files, which do not end in `.json`.
     pub unread: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ pub fn read_anchors(folder: &Path) -> Result<AnchorFolder, TrailError> {
     Ok(AnchorFolder { anchors, unread })
 }
 
-/// Writes an anchor to a file that must not be there. Of a folder, the file in it is named after the day and the time.
+/// Writes an anchor to a new file. In a folder, the file is named after the day and the time.
 pub fn write_anchor(to: &Path, anchor: &Anchor) -> Result<PathBuf, TrailError> {
     let path = match to.is_dir() {
         true => to.join(format!("{}-{}.json", anchor.day, anchor.made.replace([':', '.'], "-"))),

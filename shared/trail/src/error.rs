@@ -38,7 +38,7 @@ pub enum TrailError {
     /// A temporary file cannot be written or read.
     #[error("the temporary files cannot be used")]
     Temporary(#[from] std::io::Error),
-    /// The same.
+    /// A line of a temporary file cannot be parsed.
     #[error("the temporary files cannot be read again")]
     Unreadable(#[from] serde_json::Error),
 }

@@ -48,7 +48,7 @@ impl Journal<'_> {
         Ok(since.flatten())
     }
 
-    /// Reads the rows of a day and follows its chains. Rows that `chains` has taken before are passed over.
+    /// Reads the rows of a day and follows its chains. Rows that `chains` has taken before are skipped.
     pub(crate) async fn read(
         &self,
         day: &str,
@@ -93,7 +93,7 @@ impl Journal<'_> {
     }
 }
 
-/// The days from one to another, both included.
+/// The days of a range, both ends included.
 pub(crate) fn days(from: &str, to: &str) -> Result<Vec<String>, TrailError> {
     let (first, last) = (date(from)?, date(to)?);
     let all: Vec<String> = first
@@ -108,13 +108,13 @@ pub(crate) fn days(from: &str, to: &str) -> Result<Vec<String>, TrailError> {
     Ok(all)
 }
 
-/// The day after this one; the same at the end of all days.
+/// The next day; the same day at the end of the calendar.
 pub(crate) fn next_day(day: &str) -> Result<String, TrailError> {
     let day = date(day)?;
     Ok(day.tomorrow().unwrap_or(day).to_string())
 }
 
-/// The day before this one; the same at the beginning of all days.
+/// The previous day; the same day at the beginning of the calendar.
 pub(crate) fn day_before(day: &str) -> Result<String, TrailError> {
     let day = date(day)?;
     Ok(day.yesterday().unwrap_or(day).to_string())

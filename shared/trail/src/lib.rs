@@ -18,7 +18,7 @@ pub use error::TrailError;
 pub use table::{Carried, CarriedError, Trail};
 pub use verify::{FINDINGS_SHOWN_MAX, Report, VerifyOptions, verify};
 
-/// The time now, as journals and anchors write it.
+/// The current time, in the form of journals and anchors.
 pub fn now() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);

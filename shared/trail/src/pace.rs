@@ -1,4 +1,4 @@
-//! How fast the trail is read.
+//! The rate at which the trail is read.
 
 use std::time::{Duration, Instant};
 

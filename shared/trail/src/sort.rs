@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::TrailError;
 use crate::journal::Marks;
 
-/// How many files there are. Each is open all the time; systems allow 256 at least.
+/// The number of files. All are open at once; systems allow at least 256.
 const FILES: usize = 128;
 
 /// A line of a file.
@@ -48,13 +48,13 @@ impl Sorted {
     }
 
     fn line(&mut self, line: &Line) -> Result<(), TrailError> {
-        // Ids are anything; their hashes are spread evenly.
+        // Ids can be anything, but their hashes are distributed evenly.
         let file = usize::from(Hash::of(line.id().as_bytes()).bytes()[0]) % FILES;
         serde_json::to_writer(&mut self.files[file], line)?;
         Ok(self.files[file].write_all(b"\n")?)
     }
 
-    /// All of each id, once.
+    /// Passes the records and items of each id to `judge`, once.
     pub(crate) fn each(self, mut judge: impl FnMut(&Group)) -> Result<(), TrailError> {
         for file in self.files {
             let mut file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;

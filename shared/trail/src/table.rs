@@ -9,10 +9,10 @@ use keyfold_core::model::{KeySource, Model, Retrofit, Table};
 use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_dynamo::Client;
 
-/// A trail: where it is.
+/// The location of a trail.
 #[derive(Debug)]
 pub struct Trail<'t> {
-    /// How DynamoDB is reached.
+    /// The DynamoDB client.
     pub client: &'t Client,
     /// The table of the events.
     pub table: &'t Table,
@@ -20,9 +20,9 @@ pub struct Trail<'t> {
     pub journal: &'t str,
     /// The attribute with an event's id.
     pub id: &'t str,
-    /// The attribute in which the audit writer noted how an event reached it.
+    /// The attribute in which the audit writer recorded how it received an event.
     pub received: &'t str,
-    /// The retrofit that carried events into the table, if one did.
+    /// The retrofit that copied events into the table, if there was one.
     pub carried: Option<&'t Carried>,
     /// Folded keys that the manifest no longer has. Items may still have them, and nothing proves their values.
     pub former_keys: &'t [String],
@@ -35,7 +35,7 @@ pub struct Carried {
     back: BTreeMap<String, String>,
     /// The attributes that the retrofit added.
     added: BTreeSet<String>,
-    /// Where it was.
+    /// The source table.
     source: Table,
 }
 
@@ -43,7 +43,7 @@ pub struct Carried {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum CarriedError {
-    /// There is no such retrofit.
+    /// An unknown retrofit.
     #[error("the manifest has no retrofit `{name}`")]
     Unknown { name: String },
     /// It drops an attribute.
@@ -51,12 +51,12 @@ pub enum CarriedError {
         "the retrofit `{name}` drops `{attribute}`, which digests are made of\nhint: verify the source `{from}` before it is deleted; of `{to}`, only what was written there can be proved"
     )]
     Drops { name: String, attribute: String, from: String, to: String },
-    /// It writes over an attribute of the source.
+    /// It overwrites an attribute of the source.
     #[error(
         "the retrofit `{name}` sets `{attribute}`, which the source's events can have too\nhint: verify the source `{from}` before it is deleted"
     )]
     Sets { name: String, attribute: String, from: String },
-    /// It carries only some items.
+    /// It copies only some items.
     #[error(
         "the retrofit `{name}` carries only some items: the others would be called removed\nhint: verify the source `{from}`"
     )]
@@ -91,13 +91,13 @@ impl Carried {
         kept.map(|(name, value)| (old(name), value.clone())).collect()
     }
 
-    /// Is this the source's folded key of the item, which came along?
+    /// Is this the item's folded key from the source, copied along?
     fn has_key(&self, item: &Item, name: &str) -> bool {
         left_out(&self.source).contains(name) && !self.source.misfolded(&self.item(item)).contains(&name)
     }
 }
 
-/// How items of a table are read.
+/// Reads the items of a table.
 #[derive(Debug)]
 pub(crate) struct Reader<'r> {
     table: &'r Table,
@@ -105,14 +105,15 @@ pub(crate) struct Reader<'r> {
     received: &'r str,
     carried: Option<&'r Carried>,
     left_out: BTreeSet<String>,
-    /// Attributes that digests left out, and that the table does not fold.
+    /// Attributes that digests excluded, and that the table does not fold.
     unknown: BTreeSet<String>,
     /// The attributes in the table's keys.
     natural: BTreeSet<String>,
 }
 
 impl<'r> Reader<'r> {
-    /// `noted` are attributes that digests of the journal left out: folded keys of an earlier manifest may still be on items.
+    /// `noted`: attributes that the journal's digests excluded: folded keys of an earlier manifest may still be on
+    /// items.
     pub(crate) fn new(trail: &Trail<'r>, noted: &BTreeSet<String>) -> Reader<'r> {
         let Trail { table, id, received, carried, former_keys, .. } = *trail;
         let of_carried = carried.map(|carried| left_out(&carried.source)).unwrap_or_default();
@@ -155,7 +156,7 @@ impl<'r> Reader<'r> {
             let before = self.left_out.union(&left_out(&carried.source)).cloned().collect();
             digests.push(event_digest(&carried.item(item), &before));
         }
-        // Without an id that is a text it is no event of the audit writer, and finds no other.
+        // An item without a text as its id is not an event of the audit writer, and matches no other.
         let id = match item.get(self.id) {
             Some(AttributeValue::S(id)) => id.clone(),
             _ => String::new(),

@@ -32,7 +32,7 @@ pub struct VerifyOptions {
     pub to: Option<String>,
     /// The time now.
     pub now: String,
-    /// The folder of the anchors, if there is one. Then each day that is over must have one.
+    /// The folder of anchors, if there is one. Then each past day must have one.
     pub anchors: Option<AnchorFolder>,
     /// Maximum read units in a second.
     pub units_per_second: f64,
@@ -46,15 +46,15 @@ pub struct Report {
     pub from: String,
     /// The last day.
     pub to: String,
-    /// Since when there is a journal.
+    /// When the journal began.
     pub since: String,
-    /// The chains that were followed.
+    /// The number of verified chains.
     pub chains: u64,
     /// Their rows.
     pub rows: u64,
     /// The anchors of these days.
     pub anchors: u64,
-    /// The items that were read.
+    /// The number of items read.
     pub items: u64,
     /// The events by category.
     pub events: Counts,
@@ -62,7 +62,7 @@ pub struct Report {
     pub found: BTreeMap<&'static str, u64>,
     /// The findings, up to [`FINDINGS_SHOWN_MAX`].
     pub findings: Vec<Finding>,
-    /// The units that were consumed.
+    /// The consumed read units.
     pub read_units: f64,
 }
 
@@ -76,12 +76,12 @@ impl Report {
         }
     }
 
-    /// Is everything as it was written?
+    /// Are there no findings?
     pub fn is_clean(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// How often there is this kind of finding.
+    /// The number of findings of this kind.
     pub fn count(&self, kind: FindingKind) -> u64 {
         self.found.get(kind.name()).copied().unwrap_or_default()
     }
@@ -117,8 +117,8 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     let mut sorted = Sorted::new()?;
     let mut pace = Pace::new(units_per_second);
     let mut noted = BTreeSet::new();
-    // An event of the last minutes of a day can be in the next day's chain. A day can still grow while it is today, or was a
-    // moment ago.
+    // An event of a day's last minutes can be in the next day's chain. A day's chains can still grow today and shortly
+    // after midnight.
     let open = [day_before(day_of(&now))?, day_of(&now).to_owned()];
     let after = next_day(&to)?;
     let mut growing: BTreeMap<String, Chains> = BTreeMap::new();
@@ -167,7 +167,7 @@ pub async fn verify(trail: &Trail<'_>, options: VerifyOptions) -> Result<Report,
     Ok(Report { from, to, since, ..report })
 }
 
-/// The days that are over, and that no anchor closed.
+/// The past days that no anchor closed.
 fn missing_anchors(anchors: &[Anchor], from: &str, to: &str, now: &str) -> Result<Vec<Finding>, TrailError> {
     let last = last_whole_day(now)?;
     let closed: BTreeSet<&str> =

@@ -14,7 +14,7 @@ pub(super) fn of(
     mut items: Vec<Item>,
 ) -> Vec<Value> {
     let own: Vec<&KeyAttribute> = table.key_attributes().collect();
-    // An index may hold several entries under one key; the table's own key makes their order the same every time.
+    // An index may hold several entries with the same key; the table's own key makes their order stable.
     let order =
         |a: &Item, b: &Item| by(partition, a, b).then_with(|| by(sort, a, b)).then_with(|| by(&own, a, b));
     items.sort_by(order);

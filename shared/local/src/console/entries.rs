@@ -1,4 +1,4 @@
-//! Some of the entries of a table or an index, as DynamoDB stores them, by item collection.
+//! Some entries of a table or an index, as stored, by item collection.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +25,15 @@ const PAGES_MAX: u32 = 8;
 #[derive(Default)]
 struct Held {
     items: Vec<Item>,
-    /// The keys of tombstones: there is no item.
+    /// The keys of tombstones.
     deleted: Vec<Item>,
     more: bool,
-    /// Where the next view begins, if there is more.
+    /// The start of the next view, if there is more.
     next: Option<Item>,
     read_units: f64,
 }
 
-/// The contents of a table or an index. `from`: the key of the entry that was shown last, in DynamoDB's JSON.
+/// The contents of a table or an index. `from`: the key of the last displayed entry, in DynamoDB's JSON.
 pub(super) async fn read(
     api: &Api,
     table: &str,
@@ -71,7 +71,7 @@ pub(super) async fn read(
     }))
 }
 
-/// How many of the table's items are not in the index, and why.
+/// The number of the table's items that are not in the index, by reason.
 fn absent_of(index: &Index, table: &Held) -> Value {
     let mut reasons = BTreeMap::<String, u64>::new();
     for absence in table.items.iter().filter_map(|item| index.absence(item)) {
@@ -95,7 +95,7 @@ fn position_names<'t>(table: &'t Table, index: Option<&'t Index>) -> impl Iterat
     of_index.chain(table.key_attributes()).map(|key| key.name.as_str())
 }
 
-/// A position that a view gave. DynamoDB would refuse one with other attributes.
+/// The position from a previous view. DynamoDB would refuse one with other attributes.
 fn start_key(table: &Table, index: Option<&Index>, text: &str) -> Result<Item, Problem> {
     let given: Item = serde_json::from_str(text).unwrap_or_default();
     let is_whole = position_names(table, index).all(|name| given.contains_key(name));
@@ -131,14 +131,14 @@ impl Held {
         }
     }
 
-    /// Takes out the entries of tombstones: an index that does not hold their mark shows them as items.
+    /// Removes the entries of tombstones: an index that does not contain their mark shows them as items.
     fn leave_out(&mut self, table: &Table, deleted: &[Item]) {
         self.items.retain(|item| table.key_of(item).is_none_or(|key| !deleted.contains(&key)));
     }
 }
 
-/// The first entries in DynamoDB's own order, which has whole item collections one after the other. One more than is shown
-/// is requested: it shows whether there is more.
+/// The first entries in DynamoDB's own order, in which item collections are contiguous. One more than displayed is
+/// requested, to see whether there is more.
 async fn scan(
     client: &Client,
     table: &Table,
@@ -194,7 +194,7 @@ mod tests {
         let mut whole = Held::default();
         whole.add(table, vec![kept, gone]);
         assert_eq!(whole.items, [item(json!({ "id": { "S": "1" } }))]);
-        // An index of keys alone does not hold the mark.
+        // A keys-only index does not contain the mark.
         let mut index = Held::default();
         index.add(table, vec![item(json!({ "id": { "S": "1" } })), item(json!({ "id": { "S": "2" } }))]);
         index.leave_out(table, &whole.deleted);

@@ -1,4 +1,4 @@
-//! The page's files, part of the binary, and the headers that keep anything else out of the page.
+//! The page's files, compiled into the binary, and the headers that block all other content.
 
 use axum::http::{HeaderValue, Response, header};
 

@@ -19,7 +19,7 @@ pub(super) async fn read(api: &Api, table: &str, key: &str) -> Result<Value, Pro
     let is = |(name, value): (&Name, &AttributeValue)| {
         Condition::Is(Path::attribute(name.as_str()), Comparison::Equal(value.clone()))
     };
-    // A query, not a read by key: your role needs no right but that to ask questions.
+    // A query instead of a read by key, so that the user's role needs only the permission to query.
     let condition = ConditionExpression::of(&Condition::All(key.iter().map(is).collect()));
     let page = PageRequest {
         table: table.name.clone(),
@@ -69,7 +69,7 @@ fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
     })
 }
 
-/// An error and why.
+/// An error with its cause.
 fn with_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }

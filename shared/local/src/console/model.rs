@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::entries::ENTRIES_MAX;
 
-/// Everything that the manifest declares, and where the tables are. Nothing is read.
+/// All declarations of the manifest, and the location of the tables. Nothing is read.
 pub(super) fn describe(api: &Api, endpoint: &str) -> Value {
     let model = api.model();
     let tables = model.tables.iter().map(|table| table_of(model, table));
@@ -104,7 +104,7 @@ fn question(table: &Table, question: &Question) -> Value {
 
 fn parameter(table: &Table, question: &Question, condition: &QuestionCondition) -> Value {
     let attribute = table.attribute_of(question.entities_of(condition), &condition.attribute);
-    // A part of a value is not one of the listed ones.
+    // A prefix or part of a value is not a listed value.
     let listed = !matches!(condition.operator, Operator::BeginsWith | Operator::Contains | Operator::Exists);
     let values = attribute.filter(|_| listed).and_then(|attribute| attribute.values.as_deref()).map(texts);
     json!({

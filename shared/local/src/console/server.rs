@@ -70,7 +70,7 @@ impl ConsoleServer {
         Ok(ConsoleServer::serve(listener, api, endpoint)?)
     }
 
-    /// Serves the console for an API on any free port. `endpoint`: where its tables are, as the page shows it.
+    /// Serves the console for an API on any free port. `endpoint`: the location of its tables, for the page.
     pub async fn of(api: Api, endpoint: &str) -> Result<ConsoleServer, ConsoleError> {
         Ok(ConsoleServer::serve(listen(0, "--port").await?, api, endpoint.to_owned())?)
     }
@@ -87,12 +87,12 @@ impl ConsoleServer {
         Ok(ConsoleServer { address, endpoint, task: tokio::spawn(serve_always(listener, rules, port)) })
     }
 
-    /// Where the page is.
+    /// The URL of the page.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Where the tables are: a URL, or AWS with its region.
+    /// The location of the tables: a URL, or AWS with its region.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
@@ -122,7 +122,7 @@ impl ConsolePort {
     }
 }
 
-/// Is this one of the query API's paths that the page uses? Those that write are not served here.
+/// Is this one of the query API's paths that the page uses? Writes are not served here.
 fn only_reads(path: &str) -> bool {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     matches!(segments.as_slice(), ["query" | "explain"] | ["tables", _, "questions", _])

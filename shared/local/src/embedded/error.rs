@@ -8,16 +8,16 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum EmbeddedError {
-    /// Something else listens there.
+    /// The port is in use.
     #[error("port `{port}` of 127.0.0.1 is in use")]
     PortInUse { port: u16 },
-    /// The address cannot be listened at.
+    /// The address cannot be listened on.
     #[error("cannot listen at `{address}`")]
     Listen { address: SocketAddr, source: io::Error },
     /// Another embedded DynamoDB uses the file.
     #[error("database file `{}` is in use by another embedded DynamoDB", .path.display())]
     FileInUse { path: PathBuf },
-    /// The file cannot be reached.
+    /// The file cannot be opened.
     #[error("cannot use database file `{}`", .path.display())]
     File { path: PathBuf, source: io::Error },
     /// The file is not a database of Keyfold's, or is damaged.

@@ -23,19 +23,20 @@ const STREAM_INDEX: &str = "CREATE INDEX IF NOT EXISTS keyfold_stream_records
 /// The number of in-memory databases opened by this process: each has a different name.
 static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 
-/// Opens a database that lives in memory.
+/// Opens an in-memory database.
 ///
-/// It is a "file" that is a piece of this process's memory; as a `/` begins its name, a second connection can be opened.
+/// It is a named "file" in this process's memory; with a `/` at the start of its name, a second connection can be
+/// opened.
 /// <https://sqlite.org/src/doc/trunk/src/memdb.c>
 ///
-/// SQLite's own in-memory databases keep every page in the page cache, and a commit that balanced a tree walks all of
-/// that cache: with 100,000 items a quarter of the server's time. How large it may become is set in `.cargo/config.toml`.
+/// SQLite's own in-memory databases keep every page in the page cache, and a commit that balanced a tree scans all of
+/// it: with 100,000 items that is a quarter of the server's time. `.cargo/config.toml` sets the maximum size.
 pub(super) fn in_memory() -> Result<Database, EmbeddedError> {
     let name = format!("file:/keyfold-{}?vfs=memdb", IN_MEMORY.fetch_add(1, Ordering::Relaxed));
     open_indexed(&name).map_err(|reason| EmbeddedError::NoMemory { reason })
 }
 
-/// Opens or makes a database in a file, under its lock.
+/// Opens or creates a database in a file, under its lock.
 pub(super) fn open(path: &Path, _lock: &FileLock) -> Result<Database, EmbeddedError> {
     let no_database = |reason| EmbeddedError::NoDatabase { path: path.to_owned(), reason };
     let name = path.to_str().ok_or_else(|| no_database("its name is not UTF-8".to_owned()))?;
@@ -56,7 +57,7 @@ fn open_indexed(name: &str) -> Result<Database, String> {
     Ok(database)
 }
 
-/// Is the file not there yet, empty, or one of SQLite's?
+/// Is the file missing, empty, or an SQLite database?
 fn can_be_database(path: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     match File::open(path) {
@@ -71,7 +72,7 @@ fn can_be_database(path: &Path) -> io::Result<bool> {
 /// release SQLite's own locks in this process.
 #[derive(Debug)]
 pub(super) struct FileLock {
-    /// Closing the file gives the lock free.
+    /// Closing the file releases the lock.
     _file: File,
 }
 
@@ -111,7 +112,7 @@ mod tests {
         WHERE table_name = 'a' AND shard_id = 's' AND CAST(sequence_number AS INTEGER) > 5
         ORDER BY CAST(sequence_number AS INTEGER) ASC LIMIT 1";
 
-    /// How many steps SQLite takes to answer.
+    /// The number of steps that SQLite takes to answer.
     fn steps(connection: &Connection, question: &str) -> i32 {
         let mut statement = connection.prepare(question).unwrap();
         let _: Vec<()> = statement.query_map([], |_| Ok(())).unwrap().map(Result::unwrap).collect();

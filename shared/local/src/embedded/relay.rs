@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::port::{Answer, Answering, refusal};
 
-/// Connections to the server. The database takes one request at a time; the others are read and written meanwhile.
+/// Connections to the server. The database processes one request at a time; the others are read and written meanwhile.
 const CONNECTIONS: usize = 4;
 /// Headers about a connection, not about a request: each connection has its own.
 const OF_A_CONNECTION: [HeaderName; 5] =
@@ -37,7 +37,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// One with its connections open.
+    /// A relay with open connections.
     pub(super) async fn start(database: Database, server: Handle) -> io::Result<Arc<Relay>> {
         let relay = Relay { database, server, places: Semaphore::new(CONNECTIONS), idle: Mutex::default() };
         for _ in 0..CONNECTIONS {
@@ -51,7 +51,7 @@ impl Relay {
     async fn open(&self) -> io::Result<Connection> {
         let listener = listen().await?;
         let address = listener.local_addr()?;
-        // It is stopped by being dropped, with the runtime: the connection outlives the listener until then.
+        // It stops when it is dropped with the runtime: until then the connection outlives the listener.
         let serving = serve_with_shutdown(listener, self.database.clone(), std::future::pending());
         let serving = self.server.spawn(serving);
         let connected = connect(address).await;
@@ -84,7 +84,7 @@ impl Relay {
 impl Answer for Relay {
     fn answer(&self, parts: Parts, body: Bytes) -> Answering<'_> {
         Box::pin(async move {
-            // Only a page asks before it asks, and pages have the query API.
+            // Only pages send preflight requests, and pages have the query API.
             if parts.method == Method::OPTIONS {
                 return refusal(StatusCode::FORBIDDEN, "this port answers no page");
             }
@@ -94,7 +94,7 @@ impl Answer for Relay {
     }
 }
 
-/// Why a request got no answer. Its client sees only that.
+/// Why a request got no response. Its client sees only that.
 #[derive(Debug, thiserror::Error)]
 enum RelayError {
     #[error("the connection to the embedded DynamoDB broke")]

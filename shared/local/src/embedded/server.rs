@@ -1,4 +1,5 @@
-//! The server: a thread that listens and reads requests, and a runtime for handlers, because these block on the database.
+//! The server: a thread that listens and reads requests, and a runtime for handlers, because they block on the
+//! database.
 
 use std::io;
 use std::net::TcpListener;
@@ -28,7 +29,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Serves the database to whom the rules let in, until it is stopped.
+    /// Serves the database to allowed callers, until it is stopped.
     pub(super) fn start(
         listener: TcpListener,
         database: Database,
@@ -36,12 +37,12 @@ impl Server {
     ) -> Result<Server, EmbeddedError> {
         let (stop, stopped) = watch::channel(false);
         let (ready, is_ready) = mpsc::channel();
-        // The runtimes are made and dropped on that thread: neither may happen inside the caller's runtime.
+        // The runtimes are created and dropped on that thread, because the caller may be inside another runtime.
         let body = move || match prepare(listener, database) {
             Ok(Prepared { front, back, listener, relay }) => {
                 let _ = ready.send(Ok(()));
                 front.block_on(serve_until(listener, rules, relay, stopped));
-                // Connections that are still open lose their tasks here, and the database its last users.
+                // Open connections lose their tasks here, and the database its last users.
                 drop((front, back));
             }
             Err(error) => {

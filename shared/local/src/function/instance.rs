@@ -13,7 +13,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::runtime_api::{INVOCATION_TIME_MAX, InvocationResult, RuntimeApi};
 
-/// How a function is run.
+/// The options of a function.
 #[derive(Debug, Clone)]
 pub struct FunctionOptions {
     /// Its binary.
@@ -22,7 +22,7 @@ pub struct FunctionOptions {
     pub environment: Vec<(String, String)>,
     /// Maximum processes; further invocations wait.
     pub concurrency: usize,
-    /// How long an invocation may take.
+    /// The timeout of an invocation.
     pub time_max: Duration,
     /// Its log file; `None`: no log.
     pub log: Option<PathBuf>,
@@ -40,7 +40,7 @@ impl FunctionOptions {
         }
     }
 
-    /// The same with a variable in its environment.
+    /// The same options with one more environment variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<String>) -> FunctionOptions {
         self.environment.push((name.to_owned(), value.into()));
@@ -54,7 +54,7 @@ pub(super) struct Instance {
     api: RuntimeApi,
     handle: Arc<Handle>,
     ended: watch::Receiver<Option<String>>,
-    /// Its end ends the process.
+    /// Dropping it ends the process.
     _held: oneshot::Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! The text of a batch, and which records go into one.
+//! The event of a batch, and the choice of its records.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;

@@ -51,7 +51,7 @@ mod tests {
         for done in ["null", "{}", "", r#"{"batchItemFailures":[]}"#, r#"{"batchItemFailures":null}"#] {
             assert_eq!(read(done), BatchResult::Done, "{done}");
         }
-        // Silent loss, in Lambda as here: the member has another name.
+        // Silent loss, as in Lambda: the member's name is wrong.
         assert_eq!(read(r#"{"batchItemFailure":[{"itemIdentifier":"10"}]}"#), BatchResult::Done);
         let two = r#"{"batchItemFailures":[{"itemIdentifier":"12"},{"itemIdentifier":"11"}]}"#;
         assert_eq!(read(two), BatchResult::From(1));

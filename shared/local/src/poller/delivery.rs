@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::batch_result::BatchResult;
 use super::options::PollerOptions;
 
-/// Records that are being delivered, by their places.
+/// Records in delivery, by position.
 #[derive(Debug)]
 pub(super) struct Delivery {
     portions: VecDeque<Portion>,
@@ -25,7 +25,7 @@ struct Portion {
 pub(super) enum After {
     /// Continue at once.
     GoOn,
-    /// The same is delivered again: after the pause of this retry.
+    /// Deliver the same records again, after the pause of this retry.
     Again(u32),
     /// Skip these records.
     GiveUp(Range<usize>),
@@ -38,7 +38,7 @@ impl Delivery {
         Delivery { portions, retries_max: options.retries_max, bisect: options.bisect }
     }
 
-    /// The next portion; `None` if everything is dealt with.
+    /// The next portion; `None` if all are processed.
     pub(super) fn next(&self) -> Option<Range<usize>> {
         self.portions.front().map(|portion| portion.places.clone())
     }
@@ -49,7 +49,7 @@ impl Delivery {
         let several = self.bisect && places.len() > 1;
         match result {
             BatchResult::Done => After::GoOn,
-            // A split costs no retry.
+            // A split does not count as a retry.
             BatchResult::From(first) if first > 0 => {
                 self.push(places.start + first..places.end, retries);
                 After::GoOn
@@ -64,7 +64,7 @@ impl Delivery {
                 self.push(places, retries + 1);
                 After::Again(retries + 1)
             }
-            // The first record was named: it alone is to blame.
+            // The first record was named, so it is the failing one.
             BatchResult::From(_) if several => {
                 self.push(places.start + 1..places.end, 0);
                 After::GiveUp(places.start..places.start + 1)

@@ -1,4 +1,4 @@
-//! How a poller works: the settings of an event source mapping.
+//! The settings of a poller, as of an event source mapping.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,32 +7,32 @@ use keyfold_core::retrofit::SequenceNumber;
 
 /// Maximum records of a batch here: one read of the stream.
 pub const BATCH_RECORDS_MAX: usize = 1000;
-/// The largest event; a batch is closed before it grows beyond.
+/// Maximum bytes of an event; a batch is closed before it exceeds them.
 pub const PAYLOAD_BYTES_MAX: usize = 6 * 1024 * 1024;
 /// Maximum parts of a shard processed concurrently.
 pub(super) const PARALLEL_MAX: usize = 10;
 
-/// The longest pause between two tries.
+/// Maximum pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// The number of doublings after which the pause stays constant.
 const DOUBLINGS_MAX: u32 = 10;
 
-/// Where to begin.
+/// The start position.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Start {
-    /// With the oldest record there is: `TRIM_HORIZON`.
+    /// The oldest record: `TRIM_HORIZON`.
     #[default]
     Oldest,
-    /// With the next one that is written: `LATEST`.
+    /// The next record to be written: `LATEST`.
     Latest,
     /// After this record.
     After(SequenceNumber),
 }
 
-/// How a poller works.
+/// The settings of a poller.
 #[derive(Debug, Clone)]
 pub struct PollerOptions {
-    /// Where to begin.
+    /// The start position.
     pub start: Start,
     /// Maximum records of a batch, up to [`BATCH_RECORDS_MAX`].
     pub batch_records: usize,
@@ -40,7 +40,7 @@ pub struct PollerOptions {
     pub parallel: usize,
     /// Maximum redeliveries before a batch is skipped: the `MaximumRetryAttempts`.
     pub retries_max: u32,
-    /// Is a batch that failed halved? `BisectBatchOnFunctionError`.
+    /// Is a failed batch split in half? `BisectBatchOnFunctionError`.
     pub bisect: bool,
     /// Is the answer read? `ReportBatchItemFailures`.
     pub partial: bool,

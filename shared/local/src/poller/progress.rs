@@ -1,4 +1,4 @@
-//! How far a poller is, and why it ended.
+//! The progress of a poller, and its errors.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use keyfold_core::retrofit::SequenceNumber;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum PollerError {
-    /// The table has no stream, or it is off.
+    /// The table has no enabled stream.
     #[error("table `{table}` has no stream")]
     NoStream { table: String },
     /// The stream cannot be read.
@@ -17,7 +17,7 @@ pub enum PollerError {
     /// Failed records could not be written to the file, so they are not skipped.
     #[error("cannot write to `{path}`: {reason}")]
     Destination { path: String, reason: String },
-    /// There are records left.
+    /// Unprocessed records remain.
     #[error("the stream of table `{table}` was not drained in {seconds} s")]
     NotDrained { table: String, seconds: u64 },
 }
@@ -27,7 +27,7 @@ pub enum PollerError {
 pub struct PollerCounts {
     /// Processed and skipped records.
     pub records: u64,
-    /// Times that the handler was invoked.
+    /// Invocations of the handler.
     pub invocations: u64,
     /// Invocations that failed as a whole.
     pub failed: u64,
@@ -37,11 +37,11 @@ pub struct PollerCounts {
     pub given_up: u64,
 }
 
-/// How far a poller is.
+/// The progress of a poller.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub(super) counts: PollerCounts,
-    /// The last record that is dealt with, and all before it.
+    /// The last record up to which all are processed.
     pub(super) position: Option<SequenceNumber>,
     pub(super) error: Option<PollerError>,
 }

@@ -27,7 +27,7 @@ impl std::fmt::Debug for Stream {
     }
 }
 
-/// A place in a stream.
+/// A position in a stream.
 #[derive(Debug, Clone)]
 pub(super) struct Reader(String);
 
@@ -36,7 +36,7 @@ pub(super) struct Reader(String);
 pub(super) struct StreamRecord {
     /// The record's JSON.
     pub(super) json: String,
-    /// The digits by which an answer names it.
+    /// Its sequence number, as answers name it.
     pub(super) sequence: String,
     /// The item's key, the same text for the same item.
     pub(super) key: String,
@@ -68,13 +68,13 @@ impl Stream {
         &self.shard
     }
 
-    /// The last record there is now.
+    /// The current last record.
     pub(super) async fn end(&self) -> Result<Option<SequenceNumber>, PollerError> {
         let end = self.shards().await?.into_iter().next().and_then(|(_, end)| end);
         Ok(end.and_then(|text| SequenceNumber::parse(&text).ok()))
     }
 
-    /// A reader that begins there.
+    /// A reader from this position.
     pub(super) async fn reader(&self, start: &Start) -> Result<Reader, PollerError> {
         let (kind, sequence_number) = match start {
             Start::Oldest => ("TRIM_HORIZON", None),
@@ -140,7 +140,7 @@ impl Stream {
     }
 }
 
-/// A call of the database, which blocks.
+/// Runs a blocking call of the database.
 async fn blocking<T: Send + 'static>(
     database: &Database,
     table: &str,

@@ -79,7 +79,7 @@ impl<H: Handler> Work<H> {
         Ok(())
     }
 
-    /// Delivers a lane; `false` if it was stopped before its end.
+    /// Delivers a lane; `false` if it was stopped early.
     async fn lane(&self, lane: &[StreamRecord]) -> Result<bool, PollerError> {
         let mut delivery = Delivery::new(batches(lane, &self.options), &self.options);
         while let Some(places) = delivery.next() {
@@ -116,7 +116,7 @@ impl<H: Handler> Work<H> {
         }
     }
 
-    /// A pause that the word to stop ends.
+    /// Pauses until the time is over or the stop signal arrives.
     async fn rest(&self, pause: std::time::Duration) {
         let mut stopped = self.stopped.clone();
         tokio::select! {

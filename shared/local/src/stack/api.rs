@@ -25,9 +25,9 @@ use crate::port::{self, Answer, Answering, PortRules, READ_TIME_MAX};
 use crate::runtime_api::InvocationResult;
 use crate::{AllowedHosts, EmbeddedDynamo, FunctionOptions, LocalFunction, query_api};
 
-/// Its name in errors, and its binary's.
+/// Its name in errors, and of its binary.
 const NAME: &str = "query-api";
-/// The largest body that is taken: the functions have limits of their own, below.
+/// Maximum request body; the functions' own limits are lower.
 const BODY_BYTES_MAX: usize = 6 * 1024 * 1024;
 /// Maximum processes of one function.
 const PROCESSES_MAX: usize = 4;
@@ -81,7 +81,7 @@ pub(super) async fn routes(
 /// The caller of a function's process on this machine. The port serves no others, so the caller has all permissions.
 const LOCAL_CALLER: &str = "arn:aws:iam::000000000000:user/local";
 
-/// A key of this run: page tokens of another are not good here.
+/// A key of this run: page tokens of other runs are invalid.
 fn token_keys() -> Result<String, StackError> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)

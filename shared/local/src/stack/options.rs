@@ -1,4 +1,4 @@
-//! How the stack starts: its options, the functions' binaries and settings, and why it does not.
+//! The options of the stack, the functions' binaries and settings, and start-up errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use crate::{AllowedHosts, EmbeddedDynamo, EmbeddedError, FunctionOptions};
 pub struct StackOptions {
     /// The manifest's path, for functions that read it themselves.
     pub manifest: PathBuf,
-    /// A folder that keeps the data; in memory if `None`.
+    /// The folder of the data; `None`: in memory.
     pub data: Option<PathBuf>,
     /// The port of DynamoDB; 0 for any free one.
     pub port: u16,
     /// The port of the HTTP API; 0 for any free one.
     pub api_port: u16,
-    /// A folder with the functions' binaries; in this process if `None`.
+    /// A folder with the functions' binaries; `None`: in this process.
     pub functions: Option<PathBuf>,
     /// The names that a request may use for this machine, on both ports.
     pub hosts: AllowedHosts,
-    /// How often items whose time is over are deleted.
+    /// The interval at which expired items are deleted.
     pub sweep_every: Duration,
 }
 
@@ -33,25 +33,25 @@ pub struct StackOptions {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum StackError {
-    /// The embedded DynamoDB does not.
+    /// The embedded DynamoDB does not start.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
-    /// The folder for the data cannot be made.
+    /// The data folder cannot be created.
     #[error("cannot create the folder `{}` for the data", path.display())]
     Folder { path: PathBuf, source: std::io::Error },
     /// An existing table differs from the manifest.
     #[error(transparent)]
     Differs(#[from] ApplyError),
-    /// The control table or the journal is, or a table cannot be made.
+    /// The control table or the journal differs, or a table cannot be created.
     #[error(transparent)]
     Table(#[from] EnsureError),
-    /// A stream, or the deletion of items whose time is over, cannot be switched on.
+    /// A stream or time to live cannot be enabled.
     #[error(transparent)]
     Stream(#[from] keyfold_dynamo::DynamoError),
     /// The HTTP API's port cannot be used.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// A function's binary is not where it should be.
+    /// A function's binary is missing.
     #[error("there is no `{name}` in `{}`; build it with `cargo lambda build` or `cargo build`", folder.display())]
     NoBinary { name: &'static str, folder: PathBuf },
     /// A function does not start in this process.
@@ -83,7 +83,7 @@ pub(super) fn outcome(answer: Result<serde_json::Value, FunctionError>) -> Invoc
     }
 }
 
-/// The binary of a function: as `cargo lambda build` lays it, or as `cargo build` does.
+/// The binary of a function, in the layout of `cargo lambda build` or of `cargo build`.
 fn binary(folder: &Path, name: &'static str) -> Result<PathBuf, StackError> {
     [folder.join(name).join("bootstrap"), folder.join(name)]
         .into_iter()

@@ -20,7 +20,7 @@ use crate::{EmbeddedDynamo, LocalFunction};
 /// Its binary.
 const NAME: &str = "replicator";
 
-/// A replicator, wherever it runs.
+/// A replicator, in this process or in its own.
 #[derive(Debug)]
 pub(super) enum AnyReplicator {
     Here(Box<InProcessReplicator>),

@@ -10,7 +10,7 @@ use crate::runtime_api::InvocationResult;
 
 /// The table for audit events, if the manifest has it.
 pub const AUDIT_TABLE: &str = "audit";
-/// Its name in errors, and its binary's.
+/// Its name in errors, and of its binary.
 pub(super) const NAME: &str = "audit-writer";
 
 /// The audit writer of the table `audit`, which the manifest must have.
