@@ -53,12 +53,12 @@ pub struct Described {
     pub indexes: Vec<String>,
 }
 
-/// How much a sample may take.
+/// The limits of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampleOptions {
     /// Maximum read units. A page is requested only if the largest possible one is affordable.
     pub read_units_max: f64,
-    /// How long it may take.
+    /// Maximum time.
     pub time: Duration,
 }
 
@@ -73,7 +73,7 @@ impl Default for SampleOptions {
 pub struct Sample {
     /// The items, each once.
     pub items: Vec<Item>,
-    /// How many pages were read.
+    /// The number of pages read.
     pub pages: u32,
     /// Their cost.
     pub read_units: f64,
@@ -187,7 +187,7 @@ fn schema(keys: &[KeySchemaElement]) -> Value {
     Value::Array(keys.iter().map(row).collect())
 }
 
-/// Reads a sample. It never costs more than it may, and holds a bounded number of items.
+/// Reads a sample within its limits.
 pub async fn sample(
     client: &Client,
     table: &str,
@@ -246,7 +246,7 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// How many items the next page may have; `None` if there must be no next page.
+    /// Maximum items of the next page; `None` if there must be no next page.
     fn limit(&self) -> Option<u32> {
         let left = self.options.read_units_max - self.sample.read_units;
         let full = self.sample.items.len() >= ITEMS_MAX || self.bytes >= BYTES_MAX;
@@ -259,8 +259,8 @@ impl Taken<'_> {
         (1..=PAGE_ITEMS).rev().find(|items| f64::from(*items) * ITEM_UNITS_MAX <= left)
     }
 
-    /// Where pages come slowly, fewer and larger ones: as many items as a full sample still lacks, over the pages there is
-    /// time for.
+    /// If pages are slow, fewer and larger ones are read: the missing items of a full sample, divided by the pages that
+    /// fit into the remaining time.
     fn page_items(&self) -> u32 {
         let elapsed = self.begun.elapsed();
         if self.sample.pages == 0 || elapsed.is_zero() {

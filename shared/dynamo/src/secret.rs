@@ -11,20 +11,20 @@ use serde::Deserialize;
 use crate::client::{Roots, connector};
 use crate::signed::{Signer, answer};
 
-/// The longest wait for a secret.
+/// Maximum wait for a secret.
 const READ_TIME_MAX: Duration = Duration::from_secs(3);
 const SERVICE: &str = "secretsmanager";
 const TARGET: &str = "secretsmanager.GetSecretValue";
 const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
-/// Where Secrets Manager is, if not in AWS.
+/// The endpoint of Secrets Manager, if not in AWS.
 const ENDPOINT: &str = "AWS_ENDPOINT_URL_SECRETS_MANAGER";
 
-/// Which version of a secret, by the label that Secrets Manager moves when the secret changes.
+/// A version of a secret, by the label that Secrets Manager moves when the secret changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretLabel {
-    /// The one in use.
+    /// The current one.
     Current,
-    /// The one before it.
+    /// The previous one.
     Previous,
 }
 
@@ -37,7 +37,7 @@ impl SecretLabel {
     }
 }
 
-/// A secret that can be read.
+/// A readable secret.
 #[derive(Debug)]
 pub struct Secret {
     id: String,
@@ -59,7 +59,7 @@ pub struct SecretVersion {
     pub text: String,
 }
 
-/// Its id alone.
+/// Shows only its id.
 impl std::fmt::Debug for SecretVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SecretVersion").field("id", &self.id).finish_non_exhaustive()
@@ -70,10 +70,10 @@ impl std::fmt::Debug for SecretVersion {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum SecretError {
-    /// The environment has no region or no credentials, as Lambda's has.
+    /// The environment lacks a region or credentials.
     #[error("`{name}` is not set, and secret `{secret}` cannot be read without it")]
     Missing { secret: String, name: &'static str },
-    /// Secrets Manager did not answer in time, or not at all.
+    /// No response from Secrets Manager in time.
     #[error("Secrets Manager was not reached for secret `{secret}`")]
     NotReached { secret: String },
     /// Secrets Manager refused.
@@ -85,7 +85,7 @@ pub enum SecretError {
 }
 
 impl Secret {
-    /// The secret with this name or ARN, in the region and with the credentials of these variables.
+    /// The secret with this name or ARN, with the region and the credentials in these variables.
     pub fn new(
         id: &str,
         roots: &Roots,

@@ -1,4 +1,5 @@
-//! The calls to Step Functions and S3 that an operator needs: runs of a retrofit's state machine, and batches that Lambda set aside.
+//! Calls to Step Functions and S3 for the operator: runs of a retrofit's state machine, and batches that Lambda
+//! discarded.
 //!
 //! <https://docs.aws.amazon.com/step-functions/latest/apireference/Welcome.html>
 
@@ -15,12 +16,12 @@ use serde_json::Value;
 use crate::client::{Settings, connector, shared};
 use crate::signed::{S3, Signer, answer};
 
-/// The longest wait for an answer.
+/// Maximum wait for a response.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 const STATES: &str = "states";
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
-/// One service of AWS, in the region and with the credentials of the environment.
+/// One service of AWS, with the region and the credentials of the environment.
 #[derive(Debug)]
 pub struct Service {
     name: &'static str,
@@ -33,7 +34,7 @@ pub struct Service {
 /// Why a service call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// The environment has no region or no credentials.
+    /// The environment lacks a region or credentials.
     #[error("no {missing} for {service}")]
     Missing {
         /// The service.
@@ -41,7 +42,7 @@ pub enum ServiceError {
         /// The missing part.
         missing: &'static str,
     },
-    /// There was no answer.
+    /// No response.
     #[error("{service} was not reached at `{endpoint}`")]
     NotReached {
         /// The service.
@@ -56,7 +57,7 @@ pub enum ServiceError {
         service: &'static str,
         /// The action.
         action: String,
-        /// The service's name for the reason.
+        /// The service's error code.
         code: String,
         /// Its message.
         message: String,
@@ -109,7 +110,7 @@ impl Service {
         Ok(Service { name, endpoint, region, credentials, connector })
     }
 
-    /// Asks Step Functions for an action, such as `DescribeExecution`.
+    /// Calls an action of Step Functions, such as `DescribeExecution`.
     pub async fn call(&self, action: &str, input: &Value) -> Result<Value, ServiceError> {
         let target = format!("AWSStepFunctions.{action}");
         let headers = [("content-type", CONTENT_TYPE), ("x-amz-target", target.as_str())];
@@ -159,7 +160,7 @@ fn title(name: &'static str) -> &'static str {
     if name == S3 { "S3" } else { "Step Functions" }
 }
 
-/// A path as S3 signs it: everything but unreserved characters and slashes is encoded.
+/// A path in S3's signature: everything but unreserved characters and slashes is encoded.
 fn encoded(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {

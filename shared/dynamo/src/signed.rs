@@ -1,4 +1,4 @@
-//! A request to a service of AWS other than DynamoDB, signed with the libraries that DynamoDB's client already links: the SDK crates of
+//! Requests to other services of AWS, signed with the libraries that DynamoDB's client already links. The SDK crates of
 //! these services would add a minute to every build, for a handful of calls.
 
 use std::time::SystemTime;

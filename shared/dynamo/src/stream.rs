@@ -24,11 +24,11 @@ pub(crate) struct Streams {
     client: Client,
 }
 
-/// Where a page of a shard begins.
+/// The start of a shard's page.
 #[derive(Debug, Clone)]
 pub(crate) struct ShardStart<'s> {
     pub(crate) shard: &'s str,
-    /// The record that it begins after; `None` for the oldest.
+    /// The record before the page; `None`: start with the oldest.
     pub(crate) after: Option<&'s str>,
     /// DynamoDB's iterator for the same position, while it is known.
     pub(crate) iterator: Option<String>,
@@ -38,9 +38,9 @@ pub(crate) struct ShardStart<'s> {
 #[derive(Debug, Default)]
 pub(crate) struct RecordPage {
     pub(crate) changes: Vec<StreamedChange>,
-    /// The number of the last record; `None` if there was none.
+    /// The number of the last record; `None` without records.
     pub(crate) last: Option<String>,
-    /// Where the next page begins.
+    /// The start of the next page.
     pub(crate) next: NextPage,
 }
 
@@ -64,7 +64,7 @@ impl Streams {
         Streams { client: streams_client(settings).await }
     }
 
-    /// A page of a stream's shards, and the shard that the next page begins after.
+    /// A page of a stream's shards, and the shard after which the next page starts.
     pub(crate) async fn shards(
         &self,
         table: &str,

@@ -1,4 +1,4 @@
-//! Tables: made from the model, and compared with it.
+//! Tables: created from the model, and compared with it.
 
 mod add;
 mod create;

@@ -24,7 +24,7 @@ use super::schema::{IndexSchema, Schema};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
 
-/// The longest wait for one index. DynamoDB fills the index of a large table for hours.
+/// Maximum wait for one index. DynamoDB fills the index of a large table for hours.
 pub const INDEX_ACTIVE_WAIT_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Maximum consecutive transient errors.
 const FAILURES_MAX: u32 = 20;
@@ -34,39 +34,39 @@ const FAILURES_MAX: u32 = 20;
 pub struct LiveIndexes {
     /// Can the table be changed now?
     pub table_is_active: bool,
-    /// About how many items the table has: DynamoDB counts them every few hours.
+    /// The approximate number of items: DynamoDB updates it every few hours.
     pub items: u64,
-    /// The indexes that are wanted, in their order.
+    /// The requested indexes, in order.
     pub indexes: Vec<LiveIndex>,
     /// Other indexes that are being changed. DynamoDB changes one at a time.
     pub others_busy: Vec<String>,
 }
 
-/// How far an index is.
+/// The progress of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveIndex {
     /// The index.
     pub name: String,
-    /// How far it is.
+    /// Its phase.
     pub phase: IndexPhase,
-    /// About how many items it has.
+    /// The approximate number of its items.
     pub items: u64,
 }
 
-/// How far an index is.
+/// The phase of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexPhase {
     /// The table has no such index.
     Missing,
     /// DynamoDB allocates resources for it.
     Creating,
-    /// DynamoDB puts the table's items into it.
+    /// DynamoDB copies the table's items into it.
     Filling,
     /// Its capacity is being changed.
     Updating,
     /// It is being deleted.
     Deleting,
-    /// It can be used.
+    /// It is ready.
     Active,
 }
 
@@ -86,7 +86,7 @@ pub enum AddIndexError {
     /// A call failed.
     #[error(transparent)]
     Dynamo(#[from] DynamoError),
-    /// The table, or an index that it has, is another one than in the manifest.
+    /// The table, or one of its indexes, differs from the manifest.
     #[error("table `{table}` differs from the manifest: {diff}")]
     Differs { table: String, diff: TableDiff },
     /// A local index is missing.
@@ -141,7 +141,7 @@ impl IndexPhase {
 }
 
 impl LiveIndexes {
-    /// The indexes that are still to be made.
+    /// The indexes that are not created yet.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         self.indexes.iter().filter(|index| index.phase == IndexPhase::Missing).map(|index| &*index.name)
     }
@@ -155,7 +155,7 @@ impl LiveIndexes {
         busy.filter_map(|index| index.index_name().map(str::to_owned))
     }
 
-    /// Can the table be changed now, and all that it has be used?
+    /// Can the table be changed now, and are all its indexes ready?
     fn is_settled(&self) -> bool {
         let settled = |index: &LiveIndex| matches!(index.phase, IndexPhase::Active | IndexPhase::Missing);
         self.table_is_active && self.others_busy.is_empty() && self.indexes.iter().all(settled)
@@ -170,7 +170,7 @@ impl LiveIndexes {
                 let phase = IndexPhase::of(there);
                 LiveIndex { name: index.name.clone(), phase, items: whole(there.item_count()) }
             }
-            // One that is missing was refused above.
+            // Missing ones were refused above.
             (None, IndexKind::Local) => {
                 LiveIndex { name: index.name.clone(), phase: IndexPhase::Active, items: 0 }
             }
@@ -284,7 +284,7 @@ enum AddProgress {
     Done(LiveIndexes),
     /// An index was requested.
     Sent,
-    /// Something is still being changed.
+    /// A change is still in progress.
     Wait,
 }
 

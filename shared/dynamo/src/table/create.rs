@@ -1,4 +1,4 @@
-//! CreateTable from the model, and the wait until the table can be used.
+//! CreateTable from the model, and the wait until the table is active.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::schema::{IndexSchema, Schema, TableOptions};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
 
-/// The longest wait for a new table to become active.
+/// Maximum wait for a new table to become active.
 pub const TABLE_ACTIVE_WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// Creates a table with all its indexes, on demand, and waits until all of it is active.
@@ -76,13 +76,13 @@ pub(super) fn both_images() -> Result<StreamSpecification, BuildError> {
         .build()
 }
 
-/// Asks again and again, more and more slowly, up to [`TABLE_ACTIVE_WAIT_MAX`].
+/// Polls with growing pauses, up to [`TABLE_ACTIVE_WAIT_MAX`].
 pub(super) async fn wait_until_active(client: &Client, table: &Table) -> Result<(), DynamoError> {
     let started = Instant::now();
     for attempt in 0.. {
         match description(client, table).await {
             Ok(found) if is_active(&found) => return Ok(()),
-            // DescribeTable is eventually consistent: a table that was just created can be missing for a moment.
+            // DescribeTable is eventually consistent: a new table can be missing for a moment.
             Ok(_) | Err(DynamoError::NotFound { .. }) => {}
             Err(error) => return Err(error),
         }

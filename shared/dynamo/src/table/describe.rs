@@ -51,13 +51,13 @@ pub(super) async fn table_names(client: &Client) -> Result<Vec<String>, DynamoEr
     Ok(names)
 }
 
-/// Does the table delete items whose time is over, by the attribute that the model names?
+/// Is time to live enabled, with the model's attribute?
 pub(crate) async fn expires(client: &Client, table: &Table) -> Result<bool, DynamoError> {
     let found = time_to_live(client, table).await?;
     Ok(found.is_some_and(|(by, status)| status == TimeToLiveStatus::Enabled && table.ttl == Some(by)))
 }
 
-/// The attribute by which the table deletes items whose time is over, or is about to.
+/// The attribute of time to live, if it is enabled or being enabled.
 pub(super) async fn expires_by(client: &Client, table: &Table) -> Result<Option<String>, DynamoError> {
     let on =
         |status: &TimeToLiveStatus| matches!(status, TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling);

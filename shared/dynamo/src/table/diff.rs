@@ -1,4 +1,4 @@
-//! How a table in DynamoDB differs from the model.
+//! The differences between a table in DynamoDB and the model.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::schema::{IndexSchema, KeyNames, Schema};
 /// All differences between a table in DynamoDB and the model; empty if there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableDiff {
-    /// Of the table first, then of its indexes by name.
+    /// The table's differences first, then those of its indexes by name.
     pub differences: Vec<Difference>,
 }
 
@@ -116,7 +116,7 @@ impl TableDiff {
     }
 }
 
-/// The view type of a stream that does not hold both images.
+/// The view type of a stream without both images.
 pub(super) fn other_view(found: &TableDescription) -> Option<String> {
     let stream = found.stream_specification().filter(|stream| stream.stream_enabled())?;
     let view = stream.stream_view_type().filter(|view| **view != StreamViewType::NewAndOldImages)?;

@@ -30,9 +30,9 @@ pub struct TablePlan {
     pub obstacles: Vec<Mismatch>,
     /// Parts of the table that are not in the manifest. They stay unchanged.
     pub extras: Vec<Mismatch>,
-    /// About how many items the table has: DynamoDB counts them every few hours.
+    /// The approximate number of items: DynamoDB updates it every few hours.
     pub items: u64,
-    /// About how many bytes they have.
+    /// Their approximate size in bytes.
     pub bytes: u64,
 }
 
@@ -46,9 +46,9 @@ pub enum TableStep {
         /// The index.
         index: String,
     },
-    /// The stream is switched on.
+    /// The stream is enabled.
     Stream,
-    /// The time-to-live is switched on.
+    /// Time to live is enabled.
     Expire {
         /// The attribute.
         attribute: String,
@@ -60,22 +60,22 @@ pub enum TableStep {
     },
 }
 
-/// A difference that only a person can deal with.
+/// A difference that must be resolved by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
-    /// The table does not exist, and another table has nearly the same name.
+    /// The table does not exist, and another table has a similar name.
     NoTable {
         /// The other table's name in DynamoDB.
         nearest: String,
     },
     /// Of keys, types, projections and indexes.
     Schema(Difference),
-    /// The stream does not hold both images. DynamoDB cannot change that of a stream.
+    /// The stream does not contain both images. DynamoDB cannot change the view type of a stream.
     StreamView {
         /// Its projection, in DynamoDB's terms.
         found: String,
     },
-    /// Items go by another attribute.
+    /// Time to live uses another attribute.
     Expiry {
         /// The manifest's attribute, if it has one.
         wanted: Option<String>,
@@ -85,7 +85,7 @@ pub enum Mismatch {
 }
 
 impl TablePlan {
-    /// The plan for a table that exists, with the attribute by which its items go.
+    /// The plan for an existing table, with its attribute of time to live.
     fn of(
         table: &Table,
         options: TableOptions,
@@ -260,7 +260,7 @@ pub async fn plan_existing(client: &Client, model: &Model, table: &Table) -> Res
     }
     let names = match table_names(client).await {
         Ok(names) => names,
-        // Creating a table does not need the right to list tables.
+        // Creating a table does not need the permission to list tables.
         Err(DynamoError::Denied { .. }) => Vec::new(),
         Err(error) => return Err(error),
     };
@@ -314,7 +314,7 @@ fn is_global(table: &Table, index: &str) -> bool {
     table.index(index).is_some_and(|index| index.kind == IndexKind::Global)
 }
 
-/// A new table has its stream from the beginning.
+/// A new table is created with its stream.
 fn created(table: &Table) -> Vec<TableStep> {
     let expire = table.ttl.iter().map(|attribute| TableStep::Expire { attribute: attribute.clone() });
     [TableStep::Create].into_iter().chain(expire).collect()

@@ -73,7 +73,7 @@ impl Schema {
             .local_secondary_indexes()
             .iter()
             .map(|index| (IndexKind::Local, index.index_name(), index.key_schema(), index.projection()));
-        // One that is being deleted may be anything.
+        // An index that is being deleted may differ.
         let stays =
             |index: &&GlobalSecondaryIndexDescription| index.index_status() != Some(&IndexStatus::Deleting);
         let global = table
@@ -114,7 +114,7 @@ impl IndexSchema {
         let projected = match &index.projection {
             Projection::All => Projected::All,
             Projection::KeysOnly => Projected::KeysOnly,
-            // Keys are in every index; DynamoDB wants to hear of the others only.
+            // Keys are in every index; DynamoDB expects only the other attributes.
             Projection::Include(names) => Projected::including(
                 names.iter().filter(|name| !keys.contains(name.as_str())).cloned().collect(),
             ),

@@ -14,7 +14,7 @@ fn orders() -> Table {
     manifest::parse("keyfold.toml", text).model.unwrap().tables.remove(0)
 }
 
-/// The table as it should be, but for its stream's view and its index's status.
+/// A matching table, except for its stream's view and its index's status.
 fn found(view: Option<StreamViewType>, status: IndexStatus) -> TableDescription {
     let schema = Schema::of_model(&orders());
     let IndexSchema { keys, projected, .. } = &schema.indexes["byDay"];
