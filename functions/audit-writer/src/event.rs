@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use crate::limits::{ATTRIBUTES_MAX, NAME_BYTES_MAX, NAMES_BYTES_MAX, VALUES_MAX, VALUES_TOGETHER_MAX};
 use crate::{Writer, identity, problem, stamp};
 
-/// How deep an event may be. DynamoDB takes 32 levels; the event is the first.
+/// Maximum nesting of an event. DynamoDB allows 32 levels; the event is the first.
 const LEVELS_MAX: u32 = 32;
 
-/// How many values the events of an invocation may still have.
+/// The number of values that the events of an invocation may still have.
 #[derive(Debug)]
 pub(crate) struct ValuesLeft(u32);
 
@@ -29,12 +29,12 @@ impl Default for ValuesLeft {
 /// The precision of the time at which an event was received.
 const RECEIVED_PRECISION: AttributeKind = AttributeKind::Timestamp(Precision::Milliseconds);
 
-/// Where an event comes from, as far as it adds to it.
+/// The origin of an event, as far as it adds to the event.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin<'o> {
     /// The server's time, for an event without a time.
     pub(crate) time: Timestamp,
-    /// The caller's claims, where the caller is not trusted with the attributes that claims fix.
+    /// The caller's claims, if the caller may not choose the attributes that claims fix.
     pub(crate) claims: Option<&'o Claims>,
     /// The attributes that the writer adds to each event.
     pub(crate) received: Received<'o>,
@@ -47,7 +47,7 @@ pub(crate) struct Received<'o> {
     pub(crate) source: &'static str,
     /// The sender, from the authorizer or SQS. Lambda does not pass its caller to a function.
     pub(crate) principal: Option<&'o str>,
-    /// The id of the request or of the message: the same when SQS delivers it again, or Lambda retries it.
+    /// The id of the request or of the message, which stays the same for redeliveries and Lambda's retries.
     pub(crate) request_id: &'o str,
 }
 
@@ -114,7 +114,7 @@ fn draft(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>) ->
     complete(writer, item, number, origin)
 }
 
-/// Adds the id and the time where they are not given, and how the event was received.
+/// Adds a missing id and time, and the way the event was received.
 fn complete(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>) -> Result<Draft, Problem> {
     let timed = item.contains_key(&writer.time);
     if !timed && writer.time_in_key {
@@ -142,7 +142,7 @@ fn complete(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>)
         let expires = stamp::now().as_second() + i64::from(days) * 24 * 60 * 60;
         item.insert(ttl, AttributeValue::N(expires.to_string()));
     }
-    // Said before any key is folded: a wrong type is the cause, and a key that cannot be folded its consequence.
+    // Checked before any key is folded: a wrong type is the cause, and a key that cannot be folded its consequence.
     let promised = writer.table.check_promises(&item);
     promised.map_err(|error| problem::of_write(&error.into()))?;
     Ok(Draft { id, item, timed })
@@ -211,7 +211,7 @@ fn read(table: &Table, text: &str, left: u32) -> Result<Item, Problem> {
     Ok(item)
 }
 
-/// How many values there are in this one, with itself.
+/// The number of values in this one, including itself.
 fn values_of(value: &AttributeValue) -> u32 {
     let inner = match value {
         AttributeValue::L(list) => list.iter().map(values_of).sum(),

@@ -7,7 +7,7 @@
 use keyfold_core::value::{Hex, Item, injective, put_injective};
 use sha2::{Digest, Sha256};
 
-/// How many bytes of the digest an id shows.
+/// The number of the digest's bytes in an id.
 const ID_BYTES: usize = 20;
 
 /// The id of an event's content.

@@ -30,20 +30,20 @@ pub(crate) struct Journal {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The chain that grows.
+    /// The current chain.
     growing: Option<Growing>,
     /// Does the journal have the row with its start time?
     dated: bool,
 }
 
-/// A chain and its day. It is `None` inside once a row may or may not be there: another in its place would replace it.
+/// A chain and its day. `None` inside while the state of a row is unknown: a different row would replace it.
 #[derive(Debug, Clone)]
 struct Growing {
     day: String,
     chain: Arc<Mutex<Option<Chain>>>,
 }
 
-/// A row that waits for its end.
+/// A row without its end.
 #[derive(Debug)]
 pub(crate) struct OpenRow {
     chain: Arc<Mutex<Option<Chain>>>,
@@ -66,7 +66,7 @@ pub(crate) struct TrailNames<'n> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EndedEvent {
     pub(crate) outcome: OutcomeLetter,
-    /// The digest of an item that was there already, and when it expires.
+    /// The digest of an existing item, and when it expires.
     pub(crate) found: Option<(Hash, Option<u64>)>,
 }
 
@@ -161,7 +161,7 @@ impl Journal {
             let noted = by(stop, put_new(client, &self.table, since_item(at))).await;
             match noted {
                 Ok(consumed) => record.consumed_units += consumed.units,
-                // Another process was the first.
+                // Another process was first.
                 Err(JournalError::Write(error)) if is_there(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -179,7 +179,7 @@ impl Journal {
         Ok(chain)
     }
 
-    /// Writes the next row of a chain. No condition: a row whose answer was lost is written again, as it was.
+    /// Writes the next row of a chain. Without a condition: a row whose response was lost is written again, unchanged.
     async fn append(
         &self,
         client: &Client,
@@ -222,7 +222,7 @@ fn random_id() -> Result<String, JournalError> {
     Ok(Hex(&bytes).to_string())
 }
 
-/// The events, in rows that are not too large.
+/// The events, in rows of limited size.
 fn rows(entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut bytes_left = 0;

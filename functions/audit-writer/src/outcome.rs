@@ -11,7 +11,7 @@ use crate::problem;
 pub(crate) enum Outcome {
     /// It is a new item.
     Written { id: String },
-    /// It was there already.
+    /// It existed already.
     Repeated { id: String },
     /// It was not written, or possibly not.
     Failed { id: Option<String>, problem: Problem },
@@ -51,7 +51,7 @@ impl Outcome {
     }
 }
 
-/// How many there are of each outcome.
+/// The number of events with each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) written: u64,
@@ -71,7 +71,7 @@ pub(crate) fn counts(outcomes: &[Outcome]) -> Counts {
     counts
 }
 
-/// The answer to a request whose events all are in the table; else the problem that refuses it.
+/// The answer to a request whose events are all in the table; otherwise the problem.
 pub(crate) fn answer(outcomes: &[Outcome], listed: bool) -> Result<Value, Box<Problem>> {
     let counts = counts(outcomes);
     let events: Vec<Value> =

@@ -13,7 +13,7 @@ const NAMESPACE: &str = "Keyfold/AuditWriter";
 /// One invocation and its outcome.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
-    /// The request's id: the API's own if it gave one, else the invocation's.
+    /// The request's id: the API's own if there is one, otherwise the invocation's.
     pub request_id: String,
     /// `http`, `sqs`, `direct`.
     pub source: &'static str,
@@ -29,21 +29,21 @@ pub struct Record {
     pub events: u64,
     /// Those that are new items.
     pub written: u64,
-    /// Those that were there already.
+    /// Existing items.
     pub repeated: u64,
     /// Those that were not written.
     pub failed: u64,
-    /// The units that were consumed.
+    /// The consumed units.
     pub consumed_units: f64,
     /// The requests that DynamoDB got.
     pub requests: u64,
-    /// The items that had to be sent again, each time counted.
+    /// The number of retried items, counted each time.
     pub resent: u64,
     /// The size of the largest item collection that was written to, in GB, as DynamoDB estimates it.
     pub collection_gb_max: f64,
-    /// How many item collections are beyond the size that the manifest wants to be warned of.
+    /// The number of item collections above the manifest's warning size.
     pub large_collections: u64,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Record {
         self.code = problem.code;
     }
 
-    /// The outcome as one of few words, for a metric's dimension.
+    /// The outcome as one of a few words, for a metric's dimension.
     pub fn outcome(&self) -> &'static str {
         match self.status {
             0..=399 => "ok",
@@ -81,7 +81,7 @@ impl Record {
 }
 
 impl keyfold_edge::Record for Record {
-    /// Warns where an item collection is near its limit, too.
+    /// Also warns if an item collection is near its limit.
     fn write(&self) {
         log_line!(
             self.status >= 500,

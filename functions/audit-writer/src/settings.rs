@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use keyfold_edge::{Auth, Environment, SettingsError};
 
-/// The table of the manifest that audit events go to.
+/// The table for audit events.
 const TABLE: &str = "KEYFOLD_AUDIT_TABLE";
-/// The attribute that names an event.
+/// The attribute with an event's id.
 const ID: &str = "KEYFOLD_AUDIT_ID";
 /// The attribute with the event's time.
 const TIME: &str = "KEYFOLD_AUDIT_TIME";
 
-/// The attribute in which the writer notes how an event reached it.
+/// The attribute in which the writer records how it received an event.
 const RECEIVED: &str = "KEYFOLD_AUDIT_RECEIVED";
 /// The name of the journal's table, if it differs from the manifest's.
 const JOURNAL: &str = "KEYFOLD_AUDIT_JOURNAL";
@@ -32,17 +32,17 @@ pub struct Settings {
     pub dynamo: keyfold_dynamo::Settings,
     /// The table's id in the manifest.
     pub table: String,
-    /// The attribute that names an event.
+    /// The attribute with an event's id.
     pub id: String,
     /// The attribute with the event's time.
     pub time: String,
-    /// The attribute in which the writer notes how an event reached it.
+    /// The attribute in which the writer records how it received an event.
     pub received: String,
-    /// The name of the journal's table in this deployment, where the manifest's is another.
+    /// The name of the journal's table in this deployment, if it differs from the manifest's.
     pub journal: Option<String>,
     /// The number of days after which events expire, from the manifest.
     pub keep_days: Option<u32>,
-    /// Who may send.
+    /// The allowed callers.
     pub auth: Auth,
     /// The OAuth scope that a caller's token must grant, if it must.
     pub grant: Option<String>,

@@ -1,7 +1,7 @@
-//! Where an invocation comes from, by the shape of its event, and the audit events that a body has.
+//! The source of an invocation, by the shape of its event, and the audit events in a body.
 //!
-//! A direct caller is trusted more than an HTTP caller. So a direct call has an envelope that no AWS service sends, and every event of
-//! another shape is refused.
+//! A direct caller is trusted more than an HTTP caller. So a direct call has an envelope that no AWS service sends, and
+//! events of any other shape are refused.
 
 use aws_lambda_events::sqs::SqsEvent;
 use keyfold_edge::Problem;
@@ -91,7 +91,7 @@ fn sqs(event: &str) -> Option<SqsEvent> {
     all.then_some(event)
 }
 
-/// The events of a body, as they are written.
+/// The events of a body, as texts.
 pub(crate) struct Content<'t> {
     pub(crate) events: Vec<&'t RawValue>,
     /// Was it a list?
@@ -121,7 +121,7 @@ pub(crate) fn list(events: Vec<&RawValue>) -> Result<Content<'_>, Problem> {
     }
 }
 
-/// Reads JSON. An error gives the place, never the text.
+/// Parses JSON. An error contains the position, never the text.
 fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Problem> {
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());

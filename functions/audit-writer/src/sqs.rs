@@ -43,7 +43,7 @@ pub(crate) async fn take(
     json!({ "batchItemFailures": failed })
 }
 
-/// The events of one message; its time is when it was sent, which is the same each time it is delivered.
+/// The events of one message. Its time is when it was sent, which is the same for redeliveries.
 fn drafts_of(writer: &Writer, message: &SqsMessage, left: &mut ValuesLeft) -> Vec<Result<Draft, Problem>> {
     let sent = message.attributes.get("SentTimestamp").and_then(|text| text.parse().ok());
     let time = sent.and_then(stamp::of_milliseconds).unwrap_or_else(stamp::now);

@@ -1,4 +1,4 @@
-//! Timestamps and dates in their one canonical form, so that the order of texts is the order of times.
+//! Timestamps and dates in canonical form, so that the order of texts is the order of times.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};

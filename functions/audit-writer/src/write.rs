@@ -1,4 +1,4 @@
-//! Writing: drafts in, one outcome for each event out.
+//! Writes drafts, with one outcome for each event.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -107,7 +107,7 @@ fn is_same(writer: &Writer, draft: &Draft, stored: &Item) -> bool {
         && given.into_iter().all(|(name, value)| stored.get(name).is_some_and(|stored| equal(stored, value)))
 }
 
-/// When writing stops: a little before Lambda ends the invocation.
+/// When writing stops: shortly before Lambda's timeout.
 fn stop_at(deadline: Option<SystemTime>) -> Instant {
     let left = deadline.map(|deadline| deadline.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO));
     let left = left.map_or(WRITE_TIME_MAX, |left| left.saturating_sub(DEADLINE_MARGIN).min(WRITE_TIME_MAX));

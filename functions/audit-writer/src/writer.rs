@@ -16,11 +16,11 @@ use crate::stamp::Stamps;
 pub struct Writer {
     pub(crate) table: Table,
     pub(crate) client: Client,
-    /// The attribute that names an event.
+    /// The attribute with an event's id.
     pub(crate) id: String,
     /// The attribute with the event's time.
     pub(crate) time: String,
-    /// The attribute in which the writer notes how an event reached it.
+    /// The attribute in which the writer records how it received an event.
     pub(crate) received: String,
     pub(crate) auth: Auth,
     /// The OAuth scope that a caller's token must grant.
@@ -34,9 +34,9 @@ pub struct Writer {
     pub(crate) time_in_key: bool,
     /// The attributes in the primary key.
     pub(crate) key_inputs: BTreeSet<String>,
-    /// After how many days events expire, if they do.
+    /// The number of days after which events expire, if they do.
     pub(crate) keep_days: Option<u32>,
-    /// Where digests are noted, if they are.
+    /// The journal, if there is one.
     pub(crate) journal: Option<Journal>,
 }
 
@@ -47,7 +47,7 @@ pub enum StartError {
     /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There is no manifest that could be used.
+    /// No usable manifest.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// The manifest has no such table.
@@ -59,13 +59,13 @@ pub enum StartError {
 }
 
 impl Writer {
-    /// The writer that these settings describe.
+    /// The writer with these settings.
     pub async fn start(settings: Settings) -> Result<Writer, StartError> {
         let model = keyfold_edge::load(&settings.manifest)?;
         let no_table = || StartError::NoTable { table: settings.table.clone() };
         let table = model.table(&settings.table).ok_or_else(no_table)?.clone();
         let client = keyfold_dynamo::client(&settings.dynamo).await;
-        // The manifest's journal is that of its audit writer; of another table, only the environment can ask for one.
+        // The manifest's journal belongs to its audit writer; only the environment can configure one for another table.
         let is_deployed = model.deploy.audit_writer.as_ref() == Some(&settings.table);
         let declared = model.deploy.audit_journal.filter(|_| is_deployed);
         let journal = settings.journal.clone().or(declared);

@@ -11,7 +11,7 @@ const MEMBERS: [&str; 8] =
 /// A slice to copy, or a retrofit to estimate.
 #[derive(Debug, Clone)]
 pub enum BackfillEvent {
-    /// Carry a slice over.
+    /// Copy a slice.
     Slice(Box<SliceEvent>),
     /// Estimate the cost of the retrofit with this name; nothing is written.
     DryRun(String),

@@ -17,7 +17,7 @@ use crate::settings::{Grants, Limits, Settings};
 #[derive(Debug)]
 pub struct Api {
     pub(crate) model: Model,
-    /// A digest of the manifest's text: page tokens of another manifest are refused.
+    /// A digest of the manifest's text: page tokens with another digest are refused.
     pub(crate) version: [u8; 32],
     pub(crate) client: Client,
     pub(crate) token_keys: TokenKeySource,
@@ -36,7 +36,7 @@ pub enum StartError {
     /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There is no manifest that could be used.
+    /// No usable manifest.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// Writes are not restricted.
@@ -61,7 +61,7 @@ impl Api {
         }
     }
 
-    /// The API that these settings describe.
+    /// The API with these settings.
     pub async fn start(settings: Settings) -> Result<Api, StartError> {
         let text = read_manifest(&settings.manifest)?;
         let client = keyfold_dynamo::client(&settings.dynamo).await;
@@ -74,7 +74,7 @@ impl Api {
         })
     }
 
-    /// The API of a manifest's text, asking this client.
+    /// The API of a manifest's text, with this client.
     pub fn new(
         file_name: &str,
         manifest_text: &str,
@@ -97,7 +97,7 @@ impl Api {
         })
     }
 
-    /// The same API with another table where retrofits keep their state.
+    /// The same API with another control table.
     pub fn with_control_table(self, name: impl Into<String>) -> Api {
         let name = name.into();
         Api { readiness: Some(KnownReadiness::new(&name)), control_table: name, ..self }
@@ -108,7 +108,7 @@ impl Api {
         Api { readiness: None, ..self }
     }
 
-    /// Which indexes of a table a retrofit still fills.
+    /// The indexes of a table that a retrofit still fills.
     pub(crate) async fn readiness(&self, table: &Table) -> Result<Arc<Readiness>, RetrofitError> {
         match &self.readiness {
             Some(known) => known.of(&self.client, &self.model, table).await,
@@ -116,14 +116,14 @@ impl Api {
         }
     }
 
-    /// The table did not have this index: it is pending for a while.
+    /// Records that the table lacks this index: it is pending for a while.
     pub(crate) fn note_missing(&self, table: &Table, index: &str) {
         if let Some(known) = &self.readiness {
             known.note_missing(table, index);
         }
     }
 
-    /// The same API for callers whose tokens grant this.
+    /// The same API with these required OAuth scopes.
     pub fn with_grants(self, grants: Grants) -> Api {
         Api { grants, ..self }
     }
@@ -148,7 +148,7 @@ impl Api {
         &self.control_table
     }
 
-    /// The manifest's digest, short: enough to see which one is deployed.
+    /// The start of the manifest's digest: enough to see which one is deployed.
     pub(crate) fn version_text(&self) -> String {
         Hex(&self.version[..6]).to_string()
     }

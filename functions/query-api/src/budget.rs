@@ -11,7 +11,7 @@ use crate::caller::identity;
 /// The budget of each caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
-    /// How much.
+    /// The limits.
     pub of_caller: CallerBudget,
     /// The claim that identifies a caller; if absent, the principal.
     pub claim: Option<String>,
@@ -53,7 +53,7 @@ impl Budget {
         refused(self.of_caller.units_exceeded(now))
     }
 
-    /// Whom a request counts for. A trusted caller has no budget.
+    /// The caller whose budget a request uses. A trusted caller has no budget.
     fn caller(&self, caller: &Caller) -> Result<Option<String>, Problem> {
         let Caller::Claims(claims) = caller else { return Ok(None) };
         let Some(path) = &self.claim else {

@@ -12,14 +12,14 @@ use crate::Api;
 use crate::caller::is_known;
 use crate::settings::ANSWER_TIME_MAX;
 
-/// How much of an invocation is kept for the response.
+/// The part of an invocation's time reserved for the response.
 const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
 
 /// The caller of a request, its API and its time.
 pub(crate) struct RequestContext<'a> {
     pub(crate) api: &'a Api,
     pub(crate) caller: &'a Caller,
-    /// When the invocation ends, if it does.
+    /// The invocation's timeout, if it has one.
     deadline: Option<SystemTime>,
     /// When the request arrived, in seconds since 1970.
     pub(crate) now: u64,

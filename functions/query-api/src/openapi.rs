@@ -1,4 +1,4 @@
-//! The API's description for machines, made from the model: OpenAPI 3.1, each question an operation.
+//! The API's machine-readable description, from the model: OpenAPI 3.1, with an operation for each question.
 
 mod parameter;
 mod schema;

@@ -1,8 +1,8 @@
-//! Page tokens: opened before anything is read, sealed when there is a next page. Their keys are fixed, or those of a secret that
-//! can change while the process runs.
+//! Page tokens: opened before anything is read, sealed if there is a next page. Their keys are fixed, or those of a
+//! secret that can change while the process runs.
 //!
-//! A secret has two valid versions: the newest seals, and both open. It is read when a token is needed first, again after
-//! [`FRESH`], and when a token names an unknown key: another process may have read the secret after it was changed.
+//! A secret has two valid versions: the newest seals, and both open. It is read when a token is first needed, again
+//! after [`FRESH`], and when a token names an unknown key, because another process may have read a newer version.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,10 +46,10 @@ impl<'a> PageTokens<'a> {
     }
 }
 
-/// Where the keys of page tokens are from.
+/// The source of the keys of page tokens.
 #[derive(Debug)]
 pub enum TokenKeySource {
-    /// Keys that stay the same.
+    /// Fixed keys.
     Fixed(Arc<TokenKeys>),
     /// A secret.
     Secret(Box<SecretKeys>),
@@ -65,7 +65,7 @@ pub struct SecretKeys {
 #[derive(Debug, Default)]
 struct Known {
     ring: Option<Arc<TokenKeys>>,
-    /// When it was tried to read the secret, and when that succeeded.
+    /// When the last read of the secret was attempted, and when one last succeeded.
     tried: Option<Instant>,
     read: Option<Instant>,
 }
@@ -94,7 +94,7 @@ impl From<Secret> for TokenKeySource {
 }
 
 impl TokenKeySource {
-    /// The keys; those that open this token, where they can be had.
+    /// The keys, including those that open this token, if available.
     async fn ring(&self, token: Option<&str>) -> Result<Arc<TokenKeys>, Problem> {
         match self {
             TokenKeySource::Fixed(keys) => Ok(Arc::clone(keys)),

@@ -5,7 +5,7 @@ use keyfold_core::value::Item;
 use serde::ser::{Error, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// How items are written.
+/// The format of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Format {
     /// Plain JSON.

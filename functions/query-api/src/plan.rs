@@ -1,4 +1,4 @@
-//! A request is checked against the model and the caller, and planned. Nothing is read from its table.
+//! Checks a request against the model and the caller, and plans it. Nothing is read from its table.
 
 use std::borrow::Cow;
 
@@ -51,7 +51,7 @@ pub(crate) async fn plan_request<'a>(
     Ok(PlannedRequest { table: checked.table, plan })
 }
 
-/// The planner's refusal, with a hint that suggests no scan where the API allows none.
+/// The planner's refusal, without suggesting a scan if the API allows none.
 fn unplanned(error: PlanError, allow_scan: bool) -> Problem {
     match error.hint_without_scan().filter(|_| !allow_scan) {
         Some(ways) => Problem::from(error).hint(format!("this API does not scan: {ways}")),

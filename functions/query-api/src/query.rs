@@ -1,4 +1,4 @@
-//! A planned request is answered: page by page, within the caller's budget and the time that is left.
+//! Answers a planned request: page by page, within the caller's budget and the remaining time.
 
 use keyfold_core::model::Table;
 use keyfold_core::query::explain::{self, Explanation};
@@ -28,7 +28,7 @@ pub(crate) struct Answer {
     /// The token of the next page.
     page: Option<String>,
     consumed_read_units: f64,
-    /// How many items were read, before any filter.
+    /// The number of items read, before any filter.
     items_read: u64,
     /// The plan, if it was requested.
     plan: Option<Explanation>,
@@ -63,7 +63,8 @@ impl Answer {
     }
 }
 
-/// The answer to a request. An index that turns out to be missing is pending from then on, and the request is planned again without it.
+/// The answer to a request. If an index turns out to be missing, it is pending from then on, and the request is planned
+/// again.
 pub(crate) async fn query(
     context: &RequestContext<'_>,
     request: &QueryRequest,

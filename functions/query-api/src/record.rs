@@ -12,17 +12,17 @@ const NAMESPACE: &str = "Keyfold/QueryApi";
 /// One request and its outcome.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Record {
-    /// The request's id: the API's own if it gave one, else the invocation's.
+    /// The request's id: the API's own if there is one, otherwise the invocation's.
     pub request_id: String,
-    /// `query`, `explain`, `question`, `put`, `update`, `delete`, `openapi`, `health`; `none` where there was no such path.
+    /// `query`, `explain`, `question`, `put`, `update`, `delete`, `openapi`, `health`; `none` for an unknown path.
     pub route: &'static str,
     /// The table's id in the manifest, once it is known to exist.
     pub table: Option<String>,
     /// The named question, once it is known to exist.
     pub question: Option<String>,
-    /// Where the plan reads: `table`, `index byDate`, each once.
+    /// The sources of the plan's reads: `table`, `index byDate`, without duplicates.
     pub sources: Vec<String>,
-    /// How many reads the plan has.
+    /// The number of the plan's reads.
     pub reads: usize,
     /// The caller, from the authorizer.
     pub principal: Option<String>,
@@ -40,12 +40,12 @@ pub struct Record {
     pub items_returned: u64,
     /// The requests that DynamoDB got.
     pub requests: u64,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
 }
 
 impl Record {
-    /// The outcome as one of few words, for a metric's dimension.
+    /// The outcome as one of a few words, for a metric's dimension.
     pub fn outcome(&self) -> &'static str {
         match self.status {
             0..=399 => "ok",
@@ -83,7 +83,7 @@ impl keyfold_edge::Record for Record {
         let (read, returned) = (self.items_read as f64, self.items_returned as f64);
         Metrics {
             namespace: NAMESPACE,
-            // The table is one of the manifest's: a caller must not be able to make up dimensions.
+            // Only tables of the manifest: a caller must not be able to create dimensions.
             dimensions: &[("Table", self.table.as_deref().unwrap_or("none")), ("Outcome", self.outcome())],
             metrics: &[
                 ("Latency", "Milliseconds", milliseconds(self.duration)),

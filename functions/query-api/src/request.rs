@@ -22,7 +22,7 @@ pub struct ApiRequest {
     pub method: Method,
     /// The path, without the stage of an API: `/query`.
     pub path: String,
-    /// The query string, without `?`, as it came.
+    /// The query string, without `?`, unchanged.
     pub query: String,
     /// The body.
     pub body: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct ApiRequest {
     pub caller: Caller,
     /// The id of this request in the log and in a problem document.
     pub id: String,
-    /// When there must be an answer, if it matters.
+    /// The deadline of the answer, if there is one.
     pub deadline: Option<SystemTime>,
 }
 

@@ -9,8 +9,8 @@ use keyfold_edge::{Auth, Environment, SettingsError};
 use crate::budget::Budget;
 use crate::page_token::TokenKeySource;
 
-/// The secret whose versions are the keys that seal page tokens: a name or an ARN. There is no default: a key that each process
-/// makes for itself would refuse the tokens of every other.
+/// The secret whose versions are the keys of page tokens: a name or an ARN. It has no default: with a generated key,
+/// each process would refuse the tokens of all others.
 const TOKEN_SECRET: &str = "KEYFOLD_TOKEN_SECRET";
 /// The keys themselves, without Secrets Manager: for local use and tests. In AWS, the environment is visible to every
 /// user who may read the function's configuration.
@@ -35,29 +35,29 @@ const CALLER_UNITS: &str = "KEYFOLD_CALLER_UNITS_PER_DAY";
 
 /// Default maximum read units of one request: about 4 MB of items, read eventually consistently.
 pub const READ_UNITS_MAX_DEFAULT: f64 = 500.0;
-/// The largest request body, in bytes. The longest request within core's limits stays well below.
+/// Maximum request body, in bytes. The longest request within core's limits stays well below.
 pub const BODY_BYTES_MAX: usize = 64 * 1024;
-/// The longest query string, in bytes.
+/// Maximum query string, in bytes.
 pub const QUERY_STRING_BYTES_MAX: usize = 16 * 1024;
 /// The largest answer, in bytes: Lambda returns at most 6 MB, of which the response's envelope needs a part.
 /// <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>
 pub const ANSWER_BYTES_MAX: usize = 5 * 1024 * 1024;
-/// The longest time that an answer may take: an HTTP API waits for 30 seconds.
+/// Maximum time of an answer: an HTTP API waits for 30 seconds.
 /// <https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html>
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(28);
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug)]
 pub struct Settings {
     /// The manifest's path.
     pub manifest: PathBuf,
-    /// Where DynamoDB is.
+    /// The settings of the DynamoDB client.
     pub dynamo: keyfold_dynamo::Settings,
     /// The keys of page tokens.
     pub token_keys: TokenKeySource,
     /// The limits of a request.
     pub limits: Limits,
-    /// The table where retrofits keep how far they are.
+    /// The control table of retrofits.
     pub control_table: String,
     /// The OAuth scopes that a caller's token must grant.
     pub grants: Grants,
@@ -77,7 +77,7 @@ pub struct Grants {
 /// The limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Whose requests are answered.
+    /// The allowed callers.
     pub auth: Auth,
     /// May a request allow a scan?
     pub allow_scan: bool,
@@ -145,7 +145,7 @@ fn read_units_max(environment: Environment<'_>) -> Result<f64, SettingsError> {
     units.ok_or_else(|| SettingsError::Invalid { name: READ_UNITS_MAX, wanted: wanted() })
 }
 
-/// `None` where neither requests nor units are limited.
+/// `None` if neither requests nor units are limited.
 fn budget(environment: Environment<'_>) -> Result<Option<Budget>, SettingsError> {
     let requests_per_minute =
         above_zero(environment, CALLER_REQUESTS, "a number of requests above 0", |most: &u32| *most > 0)?;

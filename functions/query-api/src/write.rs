@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::Record;
 use crate::context::RequestContext;
 
-/// The largest body of a write: an item of 400 KB, with room for the notation.
+/// Maximum body of a write: an item of 400 KB, with room for the notation.
 pub(crate) const WRITE_BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// Maximum attributes that an update sets and removes, and that `if` compares: a DynamoDB expression has at most 4 KB.
@@ -164,7 +164,7 @@ async fn remove(
         }
         None => Ok(None),
     };
-    // The consumed units would show whether there is an item that the caller may not see.
+    // The consumed units would reveal an item that the caller may not see.
     let nothing = || match is_conditional {
         true => Err(not_found(table)),
         false => Ok((json!({ "deleted": false }), Consumed::default())),
@@ -217,7 +217,7 @@ fn is_trusted_writer(caller: &Caller) -> bool {
     }
 }
 
-/// Nothing is sent after the time is over; a write that was sent may have happened.
+/// Nothing is sent after the deadline; a write that was sent may have succeeded.
 async fn in_time<T>(context: &RequestContext<'_>, work: impl Future<Output = T>) -> Result<T, Problem> {
     tokio::time::timeout(context.time_left(), work).await.map_err(|_| {
         Problem::new(504, "write-unconfirmed", "the write was not confirmed in time: it may have happened")

@@ -1,4 +1,4 @@
-//! From a record to a change, or to an unreadable record.
+//! Converts a record into a change, or into an unreadable record.
 
 use std::mem::take;
 
@@ -10,14 +10,14 @@ use sha2::{Digest, Sha256};
 
 use crate::event::StreamRecord;
 
-/// Who deletes expired items.
+/// The service that deletes expired items.
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html>
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 const EXPIRY_TYPE: &str = "Service";
 /// Maximum length of an event id that is used as the name of an unreadable record.
 const EVENT_ID_CHARS_MAX: usize = 100;
 
-/// Reads a record of this table's stream, and takes its key and its images. The old image is taken only on request.
+/// Reads a record of this table's stream, and takes its key and its images; the old image only on request.
 pub(crate) fn received(source: &Table, record: &mut StreamRecord<'_>, with_old: bool) -> Received {
     let sequence = record.sequence().and_then(|text| SequenceNumber::parse(text).ok());
     let key = key(source, &take(&mut record.members.change.keys).into());
@@ -38,7 +38,7 @@ fn change(
     let (sequence, key) = (sequence?.clone(), key?.clone());
     let members = Some(&mut record.members).filter(|_| record.is_complete)?;
     members.event_source_arn.as_ref()?;
-    // The crate has an empty item where the record has no image. An item is never empty: it has its key.
+    // The crate has an empty item instead of a missing image. An item is never empty, because it has its key.
     let image = |image: Item| Some(image).filter(|image| !image.is_empty());
     let new = image(take(&mut members.change.new_image).into());
     let old = if with_old { image(take(&mut members.change.old_image).into()) } else { None };

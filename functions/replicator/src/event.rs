@@ -1,5 +1,5 @@
-//! A batch as Lambda's event source mapping delivers it, and the answer to it. A mistake in one record concerns that record; a mistake in
-//! the batch fails all of it.
+//! A batch in the form of Lambda's event source mapping, and its answer. An error in one record concerns only that
+//! record; an error in the batch fails all of it.
 //!
 //! <https://docs.aws.amazon.com/lambda/latest/dg/with-ddb.html>
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Refusal;
 
-/// The records of an event, each still to be read: with the crate's own `Event`, one record that cannot be read would hide all others.
+/// The records of an event, still unparsed: with the crate's own `Event`, one unreadable record would hide all others.
 #[derive(Deserialize)]
 struct RawEvent<'t> {
     #[serde(rename = "Records", borrow)]
@@ -26,13 +26,13 @@ struct RawEvent<'t> {
 pub(crate) struct StreamRecord<'t> {
     /// Its JSON.
     pub(crate) text: &'t str,
-    /// Its members. Those of an incomplete record that cannot be read have their defaults.
+    /// Its members. An incomplete, unreadable record has defaults.
     pub(crate) members: EventRecord,
-    /// Could all of it be read?
+    /// Was all of it readable?
     pub(crate) is_complete: bool,
 }
 
-/// A batch that may be worked on: all of one stream with both images.
+/// A valid batch: all records are of one stream with both images.
 #[derive(Debug)]
 pub(crate) struct StreamBatch<'t> {
     pub(crate) records: Vec<StreamRecord<'t>>,
@@ -41,7 +41,7 @@ pub(crate) struct StreamBatch<'t> {
 }
 
 impl<'t> StreamBatch<'t> {
-    /// Reads an event. The records are counted before they are read: read, they take ten times the memory.
+    /// Parses an event. The records are counted before they are parsed, which takes ten times their memory.
     pub(crate) fn read(event: &'t str) -> Result<StreamBatch<'t>, Refusal> {
         let event: RawEvent<'_> =
             serde_json::from_str(event).map_err(|_| malformed("it has no list `Records`"))?;
@@ -164,7 +164,7 @@ pub(crate) fn set_aside_again(event: &str) -> Option<String> {
         #[serde(borrow)]
         request_payload: &'b RawValue,
     }
-    // A batch of a stream can be large: it is not read twice.
+    // A batch of a stream can be large, so it is not parsed twice.
     if !event.contains("\"messageId\"") {
         return None;
     }
@@ -174,7 +174,7 @@ pub(crate) fn set_aside_again(event: &str) -> Option<String> {
     (message.event_source == "aws:sqs").then(|| set_aside(notice)).flatten()
 }
 
-/// The place where Lambda has set a batch aside, if the event is EventBridge's of a new object in a bucket.
+/// The place of a batch that Lambda discarded, if the event is EventBridge's of a new object in a bucket.
 ///
 /// <https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html>
 pub(crate) fn set_aside(event: &str) -> Option<String> {

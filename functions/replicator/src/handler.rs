@@ -16,7 +16,7 @@ use crate::{Refusal, Replicator, Report};
 /// How long before Lambda's timeout work stops, so that the answer can still name unprocessed records.
 const DEADLINE_MARGIN: Duration = Duration::from_millis(500);
 
-/// Takes one batch. The answer names the first record that was not dealt with; an error means that none may count as such.
+/// Handles one batch. The answer names the first unprocessed record; an error means that none counts as processed.
 pub async fn handle(replicator: &Replicator, invocation: Invocation<'_>) -> Handled<Report> {
     let started = Instant::now();
     let mut record = Report {
@@ -45,7 +45,7 @@ async fn carry_over(
     }
     let mut batch = match StreamBatch::read(event) {
         Ok(batch) => batch,
-        // Nearly every event is a batch: only others are read a second time.
+        // Nearly every event is a batch: only others are parsed a second time.
         Err(refusal) => {
             let place = set_aside(event).ok_or(refusal)?;
             return note_set_aside(replicator, &place, stop, report).await;
@@ -66,7 +66,7 @@ async fn carry_over(
         }
     };
     let is_late = late.is_some();
-    // Of a late record both images are noted.
+    // Both images of a late record are recorded.
     let records: Vec<Received> =
         batch.records.iter_mut().map(|record| received(table, record, is_late)).collect();
     report.expired = records.iter().filter(|record| has_expired(record)).count() as u64;

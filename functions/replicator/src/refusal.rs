@@ -8,19 +8,19 @@ use keyfold_edge::{FunctionError, error_type};
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum Refusal {
-    /// The event is no batch of stream records.
+    /// The event is not a batch of stream records.
     #[error("the event is not a batch of stream records: {reason}")]
     Malformed { reason: &'static str },
     /// The stream does not carry both images.
     #[error("the stream's records have view type `{view}`")]
     ViewType { view: String },
-    /// The manifest has no such retrofit.
+    /// The manifest does not have the retrofit.
     #[error(transparent)]
     Mapping(#[from] MappingError),
     /// The control table does not allow it, or could not be read.
     #[error(transparent)]
     Retrofit(#[from] RetrofitError),
-    /// Time was up before the control table had answered.
+    /// The control table did not answer before the deadline.
     #[error("the control table did not answer in time")]
     TimedOut,
     /// A record without a sequence number was not processed, so no record can be named to continue from. The others may

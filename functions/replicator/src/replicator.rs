@@ -20,7 +20,7 @@ const LAG_PERIOD: Duration = Duration::from_secs(5);
 /// The replicator of one retrofit.
 #[derive(Debug)]
 pub struct Replicator {
-    /// The retrofit's name, as it was set.
+    /// The retrofit's name in the settings.
     pub(crate) retrofit: String,
     pub(crate) concurrency: usize,
     client: Client,
@@ -42,7 +42,7 @@ pub(crate) enum Opened {
     Carry(Arc<RequestSender>),
     /// Its table is closed: each record is checked. With the epoch of its stream.
     Late(Arc<RequestSender>, Epoch),
-    /// Nothing.
+    /// It is ignored.
     Nothing,
 }
 
@@ -70,13 +70,13 @@ pub enum StartError {
     /// An invalid setting.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// There is no manifest that could be used.
+    /// No usable manifest.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
 }
 
 impl Replicator {
-    /// The replicator that these settings describe.
+    /// The replicator with these settings.
     pub async fn start(settings: Settings) -> Result<Replicator, StartError> {
         let model = keyfold_edge::load(&settings.manifest)?;
         let mapping = Mapping::of(&model, &settings.retrofit);
@@ -99,12 +99,12 @@ impl Replicator {
         }
     }
 
-    /// The mapping of the manifest at hand.
+    /// The mapping of the manifest.
     pub(crate) fn mapping(&self) -> Result<&Mapping, Refusal> {
         self.mapping.as_ref().map_err(|error| Refusal::Mapping(error.clone()))
     }
 
-    /// The table that records of this stream are of, and where they lead.
+    /// The table of this stream's records, and their direction.
     pub(crate) fn records_of(&self, stream: &str) -> Result<(&Table, Direction), Refusal> {
         let mapping = self.mapping()?;
         let back = mapping.target().name != mapping.source().name && is_stream_of(stream, mapping.target());

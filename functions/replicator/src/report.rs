@@ -34,17 +34,17 @@ pub struct Report {
     pub unchanged: u64,
     /// Records overtaken by newer ones.
     pub superseded: u64,
-    /// Those that a later record of the same item stood for.
+    /// Records covered by a later record of the same item.
     pub covered: u64,
-    /// Those that went into quarantine.
+    /// Quarantined records.
     pub quarantined: u64,
-    /// Why, with how many of each.
+    /// The reasons, with counts.
     pub reasons: BTreeMap<String, u64>,
     /// Records of a closed table, written too late.
     pub late: u64,
-    /// Those that must be delivered again.
+    /// Records to redeliver.
     pub failed: u64,
-    /// Deletes of items whose time to live was over.
+    /// Deletes of expired items.
     pub expired: u64,
     /// How long ago the last record's change happened.
     pub age: Option<Duration>,
@@ -52,9 +52,9 @@ pub struct Report {
     pub write_units: f64,
     /// Write units of the control table.
     pub control_units: f64,
-    /// Requests that had to be sent again.
+    /// Retried requests.
     pub resent: u64,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Report {
         self.resent = after.resent - before.resent;
     }
 
-    /// The outcome as one of few words, for a metric's dimension.
+    /// The outcome as one of a few words, for a metric's dimension.
     pub fn outcome(&self) -> &'static str {
         match (self.refused, self.failed) {
             (true, _) => "refused",
@@ -119,7 +119,7 @@ impl Report {
 }
 
 impl Record for Report {
-    /// Warns where records went into quarantine, too.
+    /// Also warns if records went into quarantine.
     fn write(&self) {
         log_line!(
             self.code != "ok",

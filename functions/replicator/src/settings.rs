@@ -18,12 +18,12 @@ const LOOK: &str = "KEYFOLD_LOOK_MS";
 /// Maximum number of items in flight.
 const CONCURRENCY_MAX: usize = 256;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The manifest's path.
     pub manifest: PathBuf,
-    /// How DynamoDB is reached.
+    /// The settings of the DynamoDB client.
     pub dynamo: keyfold_dynamo::Settings,
     /// The retrofit's name in the manifest.
     pub retrofit: String,

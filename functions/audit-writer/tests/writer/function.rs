@@ -40,7 +40,7 @@ impl Function {
         Function::start_on(Arc::new(dynamo), &endpoint, manifest_text, variables).await
     }
 
-    /// Starts one on tables that are there. It reaches them at this endpoint.
+    /// Starts one on existing tables, at this endpoint.
     pub(crate) async fn start_on(
         dynamo: Arc<EmbeddedDynamo>,
         endpoint: &str,
@@ -76,7 +76,7 @@ impl Function {
         parts(&text)
     }
 
-    /// Where its DynamoDB is.
+    /// The endpoint of its DynamoDB.
     pub(crate) fn endpoint(&self) -> &str {
         self.dynamo.endpoint()
     }

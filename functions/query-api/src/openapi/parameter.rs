@@ -15,7 +15,7 @@ pub(super) fn of_condition(
 ) -> Option<Value> {
     let attribute = table.attribute_of(question.entities_of(condition), &condition.attribute)?;
     let value = match (condition.operator, attribute.kind) {
-        // A part of a value is not yet a timestamp or one of the listed values.
+        // A prefix or part of a value need not be a timestamp or a listed value.
         (Operator::BeginsWith | Operator::Contains, kind) => match kind {
             AttributeKind::NumberSet => json!({ "type": "number" }),
             AttributeKind::Binary | AttributeKind::BinarySet => schema::of_kind(AttributeKind::Binary),
@@ -74,7 +74,7 @@ pub(super) fn own(question: &Question) -> Vec<Value> {
     ]
 }
 
-/// How items are written.
+/// The format of items.
 pub(super) fn format() -> Value {
     let schema = json!({ "type": "string", "enum": ["plain", "dynamodb"], "default": "plain" });
     own_parameter("format", &schema, "plain JSON, or DynamoDB's JSON notation, which keeps every type")

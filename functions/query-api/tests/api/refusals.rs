@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::request::{Got, Sent, api_at, api_of, member, send, send_event, someone};
 
-/// A place that notices if anybody asks it anything.
+/// A server that detects any request.
 struct Watched(TcpListener);
 
 impl Watched {
