@@ -1,13 +1,13 @@
-//! Where a path leads: to the file that defines the item.
+//! Resolves a path to the file that defines the item.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::{Import, Module, Modules, Names, joined};
 
-/// How many imports and re-exports a path may pass through.
+/// Maximum imports and re-exports on a path.
 const STEPS_MAX: u32 = 16;
 
-/// Which files each file imports, and by which paths.
+/// The files that each file imports, with the paths.
 pub(crate) type Imports = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 /// The module or item that a path leads to.
@@ -164,7 +164,7 @@ pub(crate) fn circles_shown(imports: &Imports) -> Vec<String> {
     circles(&arrows).iter().map(shown).collect()
 }
 
-/// The sets of files that import each other, over however many others.
+/// The sets of files that import each other, directly or indirectly.
 pub(crate) fn circles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<String>> =
         imports.keys().map(|file| (file, reached(imports, file))).collect();

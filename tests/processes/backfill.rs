@@ -8,10 +8,10 @@ use tokio::task::JoinHandle;
 use crate::deployment::Deployment;
 use crate::killable::Killable;
 
-/// Items in a second, so that it lasts while others write.
+/// Items in a second, so that it lasts while other programs write.
 const RATE: &str = "1500";
 
-/// Passes that follow one another until they are ended. One that is killed is taken up where it was.
+/// Passes that follow one another until they are ended. A killed one is resumed at its checkpoint.
 pub(crate) struct Backfill {
     shared: Arc<Shared>,
     task: JoinHandle<()>,
@@ -31,12 +31,12 @@ impl Backfill {
         Backfill { shared, task }
     }
 
-    /// Kills its process, if one runs; did one?
+    /// Kills its process, if one runs. Returns whether one ran.
     pub(crate) fn kill(&self) -> bool {
         self.shared.process.kill()
     }
 
-    /// Ends it after a pass that was not killed; how many passes there were.
+    /// Ends it after a pass that was not killed. Returns the number of passes.
     pub(crate) async fn finish(self) -> u64 {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.task.await.unwrap();

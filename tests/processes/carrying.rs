@@ -6,12 +6,12 @@ use crate::backfill::Backfill;
 use crate::deployment::Deployment;
 use crate::slices::Slices;
 
-/// By which programs.
+/// The programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Means {
     /// `keyfold retrofit run`.
     Command,
-    /// The backfiller; and all the while the verifier compares.
+    /// The backfiller, with the verifier in parallel.
     Functions,
 }
 

@@ -11,7 +11,7 @@ pub(crate) enum Object {
     Question(Box<Question>),
 }
 
-/// The objects, by number. A number is used again once its object is forgotten.
+/// The objects, by number. A number is reused once its object is dropped.
 pub(crate) struct Objects(Vec<Option<Object>>);
 
 /// Both sides of a call.
@@ -33,7 +33,7 @@ pub(crate) fn with<T>(call: impl FnOnce(&mut Border) -> T) -> T {
     BORDER.with_borrow_mut(call)
 }
 
-/// Calls with the texts that have these lengths, and keeps the answer: its length, twice, and one more if it is a refusal.
+/// Calls with the texts of these lengths, and stores the answer. Returns twice its length, plus one if it is a refusal.
 pub(crate) fn answered<const N: usize>(
     call: impl FnOnce(&mut Objects, [&str; N]) -> Result<String, Failure>,
     lengths: [usize; N],
@@ -75,7 +75,7 @@ impl Border {
 }
 
 impl Objects {
-    /// Keeps an object: its number, as a text.
+    /// Stores an object, and returns its number as a text.
     pub(crate) fn keep(&mut self, object: Object) -> String {
         let free = self.0.iter().position(Option::is_none).unwrap_or(self.0.len());
         if free == self.0.len() {

@@ -10,13 +10,13 @@ mod border;
 use border::{Object, answered, with};
 use keyfold_bindings::{Change, Failure, Keyfold, Question};
 
-/// Room for the texts of a call: where it is.
+/// The address of the buffer for a call's texts.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(bytes: usize) -> *const u8 {
     with(|border| border.room(bytes))
 }
 
-/// Where the last answer is.
+/// The address of the last answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
     with(|border| border.answer())
@@ -39,13 +39,13 @@ pub extern "C" fn panicked() -> usize {
     border::last_panic(str::len)
 }
 
-/// Where that text is.
+/// The address of that text.
 #[unsafe(no_mangle)]
 pub extern "C" fn panic_place() -> *const u8 {
     border::last_panic(str::as_ptr)
 }
 
-/// A manifest: its number.
+/// Loads a manifest, and returns its number.
 #[unsafe(no_mangle)]
 pub extern "C" fn load(manifest: usize) -> usize {
     answered(|objects, [manifest]| Ok(objects.keep(Object::Tables(Keyfold::load(manifest)?))), [manifest])
@@ -90,7 +90,7 @@ pub extern "C" fn unfold(tables: usize, table: usize, key: usize, index: usize, 
     )
 }
 
-/// Begins an update: its number.
+/// Starts an update, and returns its number.
 #[unsafe(no_mangle)]
 pub extern "C" fn update(tables: usize, table: usize, key: usize, update: usize) -> usize {
     answered(
@@ -102,7 +102,7 @@ pub extern "C" fn update(tables: usize, table: usize, key: usize, update: usize)
     )
 }
 
-/// Begins to answer a request: its number. `has_rows`: the control table was read.
+/// Starts to answer a request, and returns its number. `has_rows`: the control table was read.
 #[unsafe(no_mangle)]
 pub extern "C" fn question(tables: usize, request: usize, rows: usize, has_rows: bool) -> usize {
     answered(
@@ -128,13 +128,13 @@ pub extern "C" fn request(object: usize) -> usize {
     changed(object, [], |change, []| Ok(change.request()))
 }
 
-/// The item of an update was read.
+/// Takes the item of an update.
 #[unsafe(no_mangle)]
 pub extern "C" fn was_read(object: usize, item: usize) -> usize {
     changed(object, [item], |change, [item]| change.was_read(item).map(|()| String::new()))
 }
 
-/// The write of an update was refused.
+/// Takes the refusal of an update's write.
 #[unsafe(no_mangle)]
 pub extern "C" fn was_refused(object: usize, item: usize) -> usize {
     changed(object, [item], |change, [item]| change.was_refused(item).map(|()| change.refused().to_string()))

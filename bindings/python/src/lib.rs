@@ -96,7 +96,7 @@ impl Updating {
     }
 }
 
-/// A request while it is answered.
+/// A request being answered.
 #[pyclass]
 struct Asking(Question);
 

@@ -1,4 +1,4 @@
-//! An update: the request that comes next.
+//! An update, request by request.
 
 use keyfold_core::value::Item;
 use keyfold_core::write::{Update, UpdateRequest, UpdateTask};
@@ -44,7 +44,7 @@ impl Change {
         Ok(self.task.was_refused(read("the item", item)?)?)
     }
 
-    /// How many writes were refused.
+    /// The number of refused writes.
     pub fn refused(&self) -> u32 {
         self.task.refused()
     }

@@ -1,4 +1,4 @@
-//! An error of the core, as a package shows it: its code, its message, its hint.
+//! An error of the core for a package: its code, its message, its hint.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A refused call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
-    /// The code that stays the same, as docs/errors.md lists it.
+    /// The stable code, listed in docs/errors.md.
     pub code: &'static str,
     /// The error, without an item's contents.
     pub message: String,
@@ -28,7 +28,7 @@ impl Failure {
         Failure { code, message: message.to_string(), hint: hint.map(Into::into) }
     }
 
-    /// A call that is not as its function wants it.
+    /// A call with invalid arguments.
     pub fn call(message: impl Display) -> Failure {
         Failure::new("invalid-call", &message, None::<String>)
     }

@@ -88,7 +88,7 @@ impl Keyfold {
         Ok(text(&keys::unfold(self.table(table)?.table(), key, index)?))
     }
 
-    /// The primary key that these attributes make.
+    /// The primary key folded from these attributes.
     pub fn key_of(&self, table: &str, attributes: &str) -> Result<String, Failure> {
         let key = primary_key(self.table(table)?.table(), &read("the key", attributes)?)?;
         Ok(text(&key))
@@ -124,7 +124,7 @@ impl Keyfold {
         Ok(text(&requests::write(of.table(), &action, guard.as_ref())))
     }
 
-    /// Begins an update.
+    /// Starts an update.
     pub fn update(&self, table: &str, key: &str, update: &str) -> Result<Change, Failure> {
         let asked: Asked = read("the update", update)?;
         Change::new(self.table(table)?, &read("the key", key)?, asked.update()?)

@@ -1,4 +1,4 @@
-//! A request while it is answered: the reads that come next, and the answer.
+//! A request being answered: the next reads, and the answer.
 
 use keyfold_core::attribute::OWN_ATTRIBUTE_PREFIX;
 use keyfold_core::execute::{Answer, Execution, HANDLE, Next, Position, ReadRequest, RunOptions};
@@ -12,24 +12,24 @@ use crate::failure::{Failure, text};
 use crate::requests::{Response, Sent, read};
 use crate::table_of::TableOf;
 
-/// A request while it is answered.
+/// A request being answered.
 pub struct Question {
     execution: Execution<TableOf, QueryPlan>,
     /// The operation in flight for each access.
     under_way: Vec<&'static str>,
-    /// The plan, if it is wanted with the answer.
+    /// The plan, if it was requested.
     explained: Option<Value>,
     /// The attributes of the answer; all if absent.
     select: Option<Vec<String>>,
 }
 
-/// Reads that come next.
+/// The next reads.
 #[derive(Serialize)]
 struct Told<'a> {
     send: &'a [Asked<'a>],
 }
 
-/// A read that comes next.
+/// One of the next reads.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Asked<'a> {

@@ -24,7 +24,7 @@ pub(crate) struct Rows {
     more: bool,
 }
 
-/// The reads of the control table for the retrofits into a table; none for a table that no retrofit fills.
+/// The reads of the control table for the retrofits into a table; empty if no retrofit fills it.
 pub(crate) fn reads(model: &Model, table: &Table, control_table: &str) -> Vec<Value> {
     let read = |mapping: Mapping| {
         let partition = control::segments_partition(mapping.name());

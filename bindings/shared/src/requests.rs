@@ -1,4 +1,4 @@
-//! Requests as DynamoDB's API has them, and its responses.
+//! Requests and responses in the form of DynamoDB's API.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 
 /// Parses an argument.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
-    // Serde's words can quote values; where it stopped is enough to find the place.
+    // Serde's message can quote values; the position is enough to find the mistake.
     serde_json::from_str(text).map_err(|error| {
         Failure::call(format_args!(
             "{what} cannot be read, at line {} column {}",
@@ -139,7 +139,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// A page of this source: where it starts, and for how many items.
+    /// A page of this source: its start key and its limit.
     pub(crate) fn page(source: &'a PageSource, from: Option<(Option<&'a Item>, u32)>) -> Sent<'a> {
         let (operation, query, page) = match source {
             PageSource::Query(query) => ("Query", Some(query), &query.page),
@@ -188,17 +188,17 @@ impl<'a> Sent<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Response {
-    /// The items that came.
+    /// The items.
     items: Vec<Item>,
-    /// How many passed the filter.
+    /// The number that passed the filter.
     count: u64,
-    /// How many were read.
+    /// The number that were read.
     scanned: u64,
     /// The `LastEvaluatedKey`.
     last_key: Option<Item>,
     /// The read units.
     units: f64,
-    /// How many calls it took.
+    /// The number of calls.
     calls: u32,
 }
 

@@ -1,11 +1,11 @@
-//! An endpoint that answers every request with a text that does not end.
+//! An endpoint that answers every request with an endless text.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How much of it is sent at most: more than any function's memory.
+/// Maximum bytes sent: more than any function's memory.
 const BYTES_MAX: usize = 2 << 30;
-/// How often the text is repeated in one write.
+/// The number of repetitions in one write.
 const REPEATS: usize = 10_000;
 
 /// Starts one. Each answer is `begin`, then `again` until the client stops reading.

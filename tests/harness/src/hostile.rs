@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 
 /// The length of long texts.
 const LONG: usize = 100_000;
-/// The depth of nested JSON, deeper than any reader that calls itself may follow.
+/// The depth of nested JSON, too deep for a recursive parser.
 const DEEP: usize = 50_000;
-/// Fields of a sample that are changed, so that a large sample does not take the time of all others.
+/// Maximum changed fields of a sample, so that a large sample does not use up the time.
 const FIELDS_MAX: usize = 60;
 
 /// An event with its name.
 type Named = (String, String);
 
-/// Gives a function these events. Each must be answered, with a response or an error.
+/// Sends these events to a function. Each must be answered, with a response or an error.
 pub async fn survives(events: &[Named], invoke: impl AsyncFn(String) -> InvocationResult) -> usize {
     for (name, event) in events {
         let outcome = invoke(event.clone()).await;
@@ -29,7 +29,7 @@ pub async fn survives(events: &[Named], invoke: impl AsyncFn(String) -> Invocati
     events.len()
 }
 
-/// The hostile events that these samples become, and those that are the same for every function.
+/// The hostile events made from these samples, and those that are the same for every function.
 pub fn hostile<'s>(samples: impl IntoIterator<Item = &'s str>) -> Vec<Named> {
     let mut events = no_events();
     events.extend(of_other_services());
@@ -41,7 +41,7 @@ pub fn hostile<'s>(samples: impl IntoIterator<Item = &'s str>) -> Vec<Named> {
     events
 }
 
-/// Texts that are hardly JSON, or JSON of no event.
+/// Invalid JSON, and JSON that is no event.
 fn no_events() -> Vec<Named> {
     let long = "x".repeat(LONG);
     let texts = [

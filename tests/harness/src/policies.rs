@@ -23,7 +23,7 @@ pub struct Policies {
     random: AtomicU64,
     /// Maximum delay until a door knows of a change.
     delay: Duration,
-    /// How long no other change is taken after one.
+    /// How long further changes are refused after one.
     blocked: Duration,
 }
 
@@ -43,7 +43,7 @@ pub struct Principal {
 }
 
 impl Policies {
-    /// None yet.
+    /// Without policies.
     pub fn new(delay: Duration, blocked: Duration) -> Arc<Policies> {
         Arc::new(Policies { tables: Mutex::default(), random: AtomicU64::new(1), delay, blocked })
     }

@@ -21,7 +21,7 @@ pub struct Request {
 
 /// A hook between a client and DynamoDB.
 pub trait Between: Send + Sync + 'static {
-    /// The status and the error with which a call is refused; `None` lets it pass.
+    /// The status and the error that refuse a call; `None` passes it on.
     fn before(&self, request: &Request) -> Option<(u16, Value)> {
         let _ = request;
         None
@@ -53,7 +53,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let (between, upstream) = (Arc::clone(&between), upstream.clone());
-                // A client that hangs up in the middle, as one that was killed does, is no error.
+                // A client that disconnects early, for example because it was killed, is no error.
                 thread::spawn(move || connection(client, &upstream, &*between));
             }
         });
@@ -112,7 +112,7 @@ impl Message {
         self.head[0].contains(" 200 ")
     }
 
-    /// The same with another body. Its checksum would be the old one's.
+    /// The same message with another body, without the checksum of the old one.
     fn with(mut self, body: &Value) -> Message {
         self.body = body.to_string().into_bytes();
         let own = |line: &String| {

@@ -1,4 +1,4 @@
-//! Which rights a call of DynamoDB needs, as AWS checks them.
+//! The permissions that a DynamoDB call needs, as AWS checks them.
 //!
 //! <https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html>
 
@@ -15,7 +15,7 @@ pub struct Needed {
     pub resource: String,
 }
 
-/// The ARN of a table in the deployment that is played here.
+/// The ARN of a table in the simulated deployment.
 pub fn arn(table: &str) -> String {
     format!("arn:aws:dynamodb:us-east-1:123456789012:table/{table}")
 }
@@ -40,7 +40,7 @@ pub fn needs(request: &Request) -> Vec<Needed> {
             let tables = body["RequestItems"].as_object().into_iter().flatten();
             tables.map(|(table, _)| needed(operation, table)).collect()
         }
-        // A transaction needs the rights of its parts.
+        // A transaction needs the permissions of its parts.
         "TransactWriteItems" | "TransactGetItems" => list(&body["TransactItems"]).flat_map(parts).collect(),
         "ExecuteStatement" => vec![statement(body)],
         "BatchExecuteStatement" => list(&body["Statements"]).map(statement).collect(),

@@ -88,14 +88,14 @@ impl Function {
         self.dynamo.create_tables([table], TableOptions { stream }).await.unwrap();
     }
 
-    /// Items as a program wrote them that knew no folded keys.
+    /// Items as written by a program without folded keys.
     pub async fn load(&self, table: &str, ids: impl IntoIterator<Item = String> + Send) {
         let old = Table { indexes: Vec::new(), ..self.table(table).clone() };
         let items: Vec<Item> = ids.into_iter().map(|id| event(&id)).collect();
         load(&self.dynamo.client(), &old, futures_util::stream::iter(items)).await.unwrap();
     }
 
-    /// Carries out a retrofit's writes from outside of the function.
+    /// Executes a retrofit's writes outside of the function.
     pub fn sender(&self, retrofit: &str) -> RequestSender {
         let job = Job::new(Mapping::of(&self.model, retrofit).unwrap(), Epoch::FIRST);
         RequestSender::new(self.dynamo.client(), job, "retrofit-control")
@@ -120,7 +120,7 @@ impl Function {
         scan_page(&self.dynamo.client(), &ScanPage { page, segment: None }).await.unwrap().items
     }
 
-    /// Carries everything over, as the backfiller does.
+    /// Copies all items, as the backfiller does.
     pub async fn backfill(&self, retrofit: &str) {
         let sender = self.sender(retrofit);
         sender.begin_writing().await.unwrap();

@@ -1,4 +1,5 @@
-//! The first part: functions of the rest are replaced by a call of their slot in the table, which loads the rest if need be.
+//! The first part: functions of the rest are called through their slots in the table, which loads the rest if
+//! necessary.
 
 use std::collections::HashSet;
 

@@ -21,7 +21,7 @@ pub(crate) fn name(function: FunctionId) -> String {
     format!("f{}", number(function))
 }
 
-/// Makes room in the table for this number of functions. Returns the first slot.
+/// Extends the table by this number of slots. Returns the first slot.
 pub(crate) fn make_room(module: &mut Module, functions: usize) -> Result<u64> {
     let table = module.tables.main_function_table()?.context("the module has no table")?;
     let table = module.tables.get_mut(table);

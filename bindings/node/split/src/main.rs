@@ -1,11 +1,12 @@
-//! Splits a module in two, because a program that starts pays for every byte of it: what ran in a sample of calls comes first,
-//! the rest is loaded when the first function of it is called.
+//! Splits a module in two, because start-up time grows with its size: functions that ran in a sample of calls come
+//! first, the rest is loaded when one of its functions is first called.
 //!
-//! - `keyfold-node-split mark MODULE MARKED` makes a module that says which functions run: it calls `split.mark` with their numbers.
-//! - `keyfold-node-split split MODULE NUMBERS FOLDER` writes `keyfold.wasm` with the functions of these numbers, `rest.wasm` with the
-//!   others, and `build.js` with a number that no other build has.
+//! - `keyfold-node-split mark MODULE MARKED` instruments a module to report the functions that run: it calls
+//!   `split.mark` with their numbers.
+//! - `keyfold-node-split split MODULE NUMBERS FOLDER` writes `keyfold.wasm` with the functions of these numbers,
+//!   `rest.wasm` with the others, and `build.js` with a number that is unique to the build.
 //!
-//! Both parts are one program: memory, stack and table are those of the first.
+//! Both parts are one program: the rest uses memory, stack and table of the first.
 
 mod first;
 mod functions;

@@ -43,7 +43,7 @@ fn import_functions(module: &mut Module, kept: &HashSet<usize>) {
     }
 }
 
-/// The data is in memory since the first part was made.
+/// The first part has already initialised the data.
 fn import_memory(module: &mut Module) -> Result<()> {
     let memory = module.get_memory_id()?;
     let import = module.imports.add(FIRST, "memory", ImportKind::Memory(memory));
