@@ -16,6 +16,8 @@ pub(super) struct Names {
     owners: BTreeMap<String, String>,
     /// The prefixes before each name.
     prefixes: BTreeMap<String, BTreeSet<String>>,
+    /// The values that each name has in the keys of a group.
+    values: BTreeMap<(usize, String), Vec<String>>,
 }
 
 impl Names {
@@ -36,7 +38,6 @@ impl Names {
             self.owners = owners(table, groups, found);
         }
         let style = name::style(table.attributes.keys().map(String::as_str));
-        let mut of_group: BTreeMap<(usize, String), Vec<String>> = BTreeMap::new();
         for ((at, key), pieces) in found.iter_mut() {
             let entity = groups[*at].entity.map(|at| table.entities[at].name.as_str());
             let mut before = String::new();
@@ -58,7 +59,7 @@ impl Names {
                         let base = self.name(&part, taken.is_empty());
                         // Different values need different names.
                         let free = |chosen: &String| {
-                            let known = of_group.get(&(*at, chosen.clone()));
+                            let known = self.values.get(&(*at, chosen.clone()));
                             !taken.contains(chosen)
                                 && known.is_none_or(|known| known.len() != values.len() || known == values)
                         };
@@ -68,7 +69,7 @@ impl Names {
                         } else {
                             numbered.find(free).unwrap_or(base.clone())
                         };
-                        of_group.entry((*at, chosen.clone())).or_insert_with(|| values.clone());
+                        self.values.entry((*at, chosen.clone())).or_insert_with(|| values.clone());
                         self.prefixes.entry(chosen.clone()).or_default().insert(plain(&before));
                         taken.push(chosen.clone());
                         *name = Some(chosen);
@@ -121,7 +122,9 @@ impl Part<'_> {
             let known = plain(attribute);
             !word.is_empty()
                 && known.len() > 2
-                && (known == word || word.ends_with(&known) || known == format!("{word}id"))
+                && (known == word
+                    || word.ends_with(&known)
+                    || (!self.is_time && known == format!("{word}id")))
                 && !keys.contains(attribute)
         };
         self.table.attributes.keys().filter(same).max_by_key(|name| name.len()).cloned()
@@ -184,18 +187,18 @@ impl Part<'_> {
 
 /// The entity of each prefix: the one whose own key begins with it, `c#` customers, `pmn#` payments.
 fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<String, String> {
-    let first_word = |at: usize, key: &Option<String>| -> Option<String> {
-        let pieces = found.get(&(at, key.clone()?))?;
-        match pieces.as_slice() {
-            [Piece::Text(text), Piece::KeyOnly { .. }] => Some(plain(text)),
-            _ => None,
-        }
+    let pieces = |at: usize, key: &Option<String>| found.get(&(at, key.clone()?)).map(Vec::as_slice);
+    let first_word = |at: usize, key: &Option<String>| match pieces(at, key)? {
+        [Piece::Text(text), Piece::KeyOnly { .. }] => Some(plain(text)),
+        _ => None,
     };
     let mut owners: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
     for (at, group) in groups.iter().enumerate() {
         let Some(entity) = group.entity.and_then(|at| table.entities.get(at)) else { continue };
         let (partition, sort) = (first_word(at, &table.partition), first_word(at, &table.sort));
-        let Some(word) = sort.clone().or_else(|| partition.clone()) else { continue };
+        // Items that share a partition key belong to what it names: `PATIENT#1` is not the id of a visit.
+        let is_alone = pieces(at, &table.sort).is_none_or(|pieces| matches!(pieces, [Piece::Text(_)]));
+        let Some(word) = sort.or_else(|| partition.clone().filter(|_| is_alone)) else { continue };
         // Its partition key has this prefix too, and its name is short: the owner, not a part of it.
         let rank = (usize::from(partition.as_ref() != Some(&word)), entity.name.len(), entity.name.clone());
         match owners.get(&word) {

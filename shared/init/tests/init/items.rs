@@ -185,6 +185,38 @@ fn a_part_that_only_the_key_has_is_read_from_it_and_named_by_its_prefix() {
     assert!(report.agrees() && report.items == 6, "{:?}", report.proofs);
 }
 
+/// A visit stands under its patient, and an index has it by its day: neither is the id of a visit, and they are not the same.
+#[test]
+fn parts_of_different_keys_have_different_names() {
+    let visits = (0..30).map(|n| {
+        serde_json::json!({
+            "pk": format!("PATIENT#p{}", n % 7), "sk": format!("VISIT#2026-0{}-1{}T08:00:00Z#v{n}", n % 9 + 1, n % 10),
+            "gsi1pk": format!("DOC#d{}", n % 5), "gsi1sk": format!("VISIT#2026-0{}-1{}", n % 9 + 1, n % 10),
+        })
+    });
+    let doctors = (0..5).map(|n| {
+        serde_json::json!({ "pk": "CLINIC#c1", "sk": format!("DOC#d{n}"), "gsi1pk": format!("DOC#d{n}"), "gsi1sk": "PROFILE" })
+    });
+    let sort = TABLE.replace(
+        r#"gsi1pk","KeyType":"HASH"}"#,
+        r#"gsi1pk","KeyType":"HASH"},{"AttributeName":"gsi1sk","KeyType":"RANGE"}"#,
+    );
+    let table = sort.replace(
+        r#"gsi1pk","AttributeType":"S"}"#,
+        r#"gsi1pk","AttributeType":"S"},{"AttributeName":"gsi1sk","AttributeType":"S"}"#,
+    );
+    let report = import(&[&table, &lines(visits.chain(doctors))]);
+    has(
+        &report,
+        &[
+            "partition = \"PATIENT#{patient_id}\"",
+            "indexes.byMark.partition = \"DOC#{doc_id}\"",
+            "indexes.byMark.sort = \"VISIT#{visit_date}\"",
+        ],
+    );
+    assert!(report.agrees() && report.items == 35, "{:?}", report.proofs);
+}
+
 #[test]
 fn entities_that_nothing_but_the_key_tells_apart_are_told_by_how_it_begins() {
     let rows = (0..12).map(|n| {
