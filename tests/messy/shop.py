@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""A shop in one table, from `keyfold init` to an index in place, by the documented commands alone.
+"""A shop in one table: from `keyfold init` to an index in place, and into a new single-table design, by the documented commands alone.
 
 Usage: python3 tests/messy/shop.py FOLDER, which has `keyfold` and the functions. Standard library only. KEYFOLD_SEED repeats the
 choices of a run as far as the machine allows, KEYFOLD_ITEMS sets how many items there are.
 
 The application (`shop_items.py`) knows nothing of Keyfold and writes all the time. It notes what it wrote; the rules below say which
 keys are announced. Each item of each table is compared with that, attribute by attribute: nothing else may have changed.
+
+The new design has other keys for each entity, and another overloaded index. The application moves there, back, and there again; the table
+that it left follows all the time.
 """
 
 import os
@@ -25,6 +28,9 @@ SETTLE_SECONDS = 90
 WRITE_SECONDS = 3
 INDEX = "byCustomerIdStatus"
 SAY = time.monotonic()
+# What the retrofit keeps on items until it is finished.
+OWN = ("keyfold_fence", "keyfold_tombstone", "keyfold_source")
+RETROFIT = "renewed"
 
 # The table as it was before Keyfold: keys, index and TTL.
 BEFORE = """
@@ -34,6 +40,75 @@ sort = "SK"
 ttl = "expiresAt"
 attributes = { PK = "string", SK = "string", GSI1PK = "string", GSI1SK = "string", expiresAt = "number" }
 indexes.GSI1 = { type = "global", partition = "GSI1PK", sort = "GSI1SK" }
+"""
+
+# The new design, as somebody writes it into the manifest of `init`. The entities are those of the old one.
+NEW = """
+[tables.NewShop]
+partition = { attribute = "pk" }
+sort = { attribute = "sk" }
+ttl = "expiresAt"
+attributes = { note = "string", type = "string" }
+indexes.byState = { partition = { attribute = "statePk" }, sort = { attribute = "stateSk" } }
+[tables.NewShop.entities.Customer]
+when = { sk = { begins-with = "profile" }, email = { exists = true } }
+partition = "customer/{customerId}"
+sort = "profile"
+indexes.byState = { partition = "mail/{email}", sort = "{customerId}" }
+[tables.NewShop.entities.Customer.attributes]
+customerId = { type = "string", from-key = true }
+email = { type = "string", required = true }
+joinedAt = { type = "timestamp", precision = "s" }
+name = "string"
+[tables.NewShop.entities.CustomerNotInGSI1]
+when = { sk = { begins-with = "profile" }, email = { exists = false } }
+partition = "customer/{customerId}"
+sort = "profile"
+[tables.NewShop.entities.CustomerNotInGSI1.attributes]
+customerId = { type = "string", from-key = true }
+email = "string"
+joinedAt = { type = "timestamp", precision = "s" }
+name = "string"
+[tables.NewShop.entities.Order]
+partition = "customer/{customerId}"
+sort = "order/{orderId}"
+indexes.byState = { partition = "state/{status}", sort = "{orderId}" }
+[tables.NewShop.entities.Order.attributes]
+customerId = { type = "string", required = true }
+orderId = { type = "string", required = true }
+placedAt = { type = "timestamp", precision = "s", required = true }
+status = { type = "string", required = true }
+[tables.NewShop.entities.Cart]
+partition = "customer/{customerId}"
+sort = "cart/{cartId}"
+[tables.NewShop.entities.Cart.attributes]
+cartId = { type = "string", from-key = true }
+content = "map"
+customerId = { type = "string", from-key = true }
+expiresAt = "number"
+[tables.NewShop.entities.Line]
+partition = "line/{orderId}"
+sort = "line/{lineId}"
+[tables.NewShop.entities.Line.attributes]
+lineId = { type = "string", from-key = true }
+orderId = { type = "string", from-key = true }
+productId = { type = "string", required = true }
+quantity = "number"
+[tables.NewShop.entities.Shipment]
+partition = "shipment/{shipmentId}/{orderId}"
+sort = "shipment"
+indexes.byState = { partition = "carrier/{carrier}", sort = "{shipmentId}" }
+[tables.NewShop.entities.Shipment.attributes]
+carrier = { type = "string", required = true }
+orderId = { type = "string", from-key = true }
+parcels = "list"
+sentAt = { type = "timestamp", precision = "s", required = true }
+shipmentId = { type = "string", from-key = true }
+
+[retrofits.renewed]
+from = "Shop"
+to = "NewShop"
+drop = ["PK", "SK", "GSI1PK", "GSI1SK"]
 """
 
 
@@ -56,6 +131,35 @@ def folded(item):
     return {f"{INDEX}_pk": text(f"{owner['S']}#{item['status']['S']}")}
 
 
+def renewed(item):
+    """The item as the new design has it."""
+    owner, (kind, *rest) = item["PK"]["S"].split("#")[1], item["SK"]["S"].split("#")
+    own, keys = "".join(rest), {}
+    if kind == "PROFILE":
+        keys = {"pk": f"customer/{owner}", "sk": "profile"}
+        if "email" in item:
+            keys |= {"statePk": f"mail/{item['email']['S']}", "stateSk": owner}
+    elif kind == "ORDER":
+        keys = {"pk": f"customer/{owner}", "sk": f"order/{own}", "statePk": f"state/{item['status']['S']}", "stateSk": own}
+    elif kind == "CART":
+        keys = {"pk": f"customer/{owner}", "sk": f"cart/{own}"}
+    elif kind == "LINE":
+        keys = {"pk": f"line/{owner}", "sk": f"line/{own}"}
+    elif kind == "SHIPMENT":
+        keys = {"pk": f"shipment/{own}/{owner}", "sk": "shipment", "statePk": f"carrier/{item['carrier']['S']}", "stateSk": own}
+    old = ("PK", "SK", "GSI1PK", "GSI1SK")
+    return {name: value for name, value in item.items() if name not in old} | {name: text(value) for name, value in keys.items()}
+
+
+def key_in(table, item):
+    return {name: item[name] for name in (("pk", "sk") if table == "NewShop" else ("PK", "SK"))}
+
+
+def identity(item):
+    """An item's key, in whichever table it is."""
+    return tuple(item[name]["S"] for name in (("pk", "sk") if "pk" in item else ("PK", "SK")))
+
+
 def differences(found, wanted):
     """Attribute by attribute."""
     said = []
@@ -74,13 +178,14 @@ class Shop:
         untyped = sum("type" not in item for item in self.truth.values())
         say(f"{len(self.truth)} items, {untyped} without `type`")
 
-    def compared(self, table, of):
+    def compared(self, table, of, marks=()):
         """Waits until the table holds what was written, changed as announced, as long as the replicator may take."""
         until = time.monotonic() + SETTLE_SECONDS
         while True:
-            found = {shop_items.key(item): same(item) for item in self.dynamo.items(table)}
+            stored = [item for item in self.dynamo.items(table) if not ("keyfold_tombstone" in item and "keyfold_tombstone" in marks)]
+            found = [{name: value for name, value in item.items() if name not in marks} for item in stored]
             wanted = [of(item) for item in self.truth.values()]
-            said = differences(found, {shop_items.key(item): same(item) for item in wanted})
+            said = differences(*({identity(item): same(item) for item in side} for side in (found, wanted)))
             if not said:
                 return len(found)
             assert time.monotonic() < until, f"{table}: {len(said)} differences\n" + "\n".join(said[:10])
@@ -116,36 +221,89 @@ class Shop:
         self.compared("Shop", lambda item: {**item, **folded(item)})
         self.application.go()
 
+    def moved(self):
+        """Into the new design, back, and there again. The application writes all the time, but for the seconds of each switch."""
+        manifest = self.programs.manifest
+        manifest.write_text(manifest.read_text() + NEW)
+        self.programs.said("check")
+        self.again()
+        plan = self.programs.keyfold("plan", RETROFIT, "--full")
+        assert plan["noWayBack"] is None and plan["refused"] == 0, plan
+        back = plan["thereAndBack"]
+        assert not back["refused"] and not back["changes"] and not back["untried"], back
+        say(f"plan: {plan['protocol']}; all of {plan['items']} items come back as they were")
+        self.programs.keyfold("run", RETROFIT)
+        time.sleep(WRITE_SECONDS)
+        self.programs.keyfold("run", RETROFIT)
+        for table, words in (("NewShop", ()), ("Shop", ("--back",)), ("NewShop", ())):
+            self.switched(table, *words)
+            time.sleep(WRITE_SECONDS)
+            self.both("after the switch to " + table, OWN)
+        self.programs.keyfold("finish", RETROFIT)
+        self.application.hold()
+        self.compared("NewShop", renewed)
+        self.application.go()
+        say("finished: no mark is left on an item of the new table")
+
+    def both(self, when, marks):
+        """Nothing is lost or added in either table."""
+        self.application.hold()
+        count = self.compared("NewShop", renewed, marks)
+        self.compared("Shop", lambda item: item, marks)
+        self.application.go()
+        say(f"{when}: all of {count} items agree in both tables, attribute by attribute")
+
+    def switched(self, table, *words):
+        """What can be done while the application writes is done first; then it stops, and goes on in the other table."""
+        self.programs.keyfold("switch", RETROFIT, *words, codes=(0, 1))
+        self.application.hold()
+        held = time.monotonic()
+        self.programs.keyfold("switch", RETROFIT, *words, "--writers", "attested")
+        self.table = table
+        say(f"the application writes to {table}; it stood still for {time.monotonic() - held:.1f} s")
+        self.application.go()
+
+    def placed(self, item):
+        """Where the application writes an item now."""
+        stored = renewed(item) if self.table == "NewShop" else item
+        return self.table, stored, key_in(self.table, stored)
+
     def again(self):
         """The programs with the manifest of today."""
         self.programs.end()
         self.programs.start()
 
-    def run(self, seed):
-        self.application = shop_items.Application(self.dynamo, self.truth, seed, lambda item: ("Shop", item, {name: item[name] for name in ("PK", "SK")}))
+    def run(self, seed, half):
+        self.table = "Shop"
+        self.application = shop_items.Application(self.dynamo, self.truth, seed, self.placed)
         try:
             self.described()
-            self.in_place()
+            half(self)
         finally:
             writes = self.application.end()
         say(f"{writes} writes of the application meanwhile")
 
 
-def main(folder):
-    seed = int(os.environ.get("KEYFOLD_SEED", random.randrange(10**6)))
-    say(f"KEYFOLD_SEED={seed} KEYFOLD_ITEMS={ITEMS}")
+def played(folder, seed, half):
     with tempfile.TemporaryDirectory() as temporary, open(f"{temporary}/log", "w+") as log:
         temporary = pathlib.Path(temporary)
         (temporary / "before.toml").write_text(BEFORE)
         programs = Programs(folder, log, PORT, seed, temporary / "before.toml", temporary / "data")
         try:
-            Shop(programs, temporary, seed).run(seed)
+            Shop(programs, temporary, seed).run(seed, half)
         except BaseException:
             log.seek(0)
             print(log.read()[-3000:], file=sys.stderr)
             raise
         finally:
             programs.end()
+
+
+def main(folder):
+    seed = int(os.environ.get("KEYFOLD_SEED", random.randrange(10**6)))
+    say(f"KEYFOLD_SEED={seed} KEYFOLD_ITEMS={ITEMS}")
+    played(folder, seed, Shop.in_place)
+    played(folder, seed, Shop.moved)
 
 
 main(pathlib.Path(sys.argv[1]).resolve())

@@ -248,6 +248,25 @@ impl When {
     }
 }
 
+impl When {
+    /// Can no item fulfil both conditions, as far as prefixes and listed values tell?
+    pub(crate) fn excludes(&self, other: &When) -> bool {
+        let begins = |value: &AttributeValue, prefix: &str| matches!(value, AttributeValue::S(text) if text.starts_with(prefix));
+        self.attribute == other.attribute
+            && match (&self.test, &other.test) {
+                (WhenTest::BeginsWith(one), WhenTest::BeginsWith(two)) => {
+                    !one.starts_with(two.as_str()) && !two.starts_with(one.as_str())
+                }
+                (WhenTest::In(values), WhenTest::BeginsWith(prefix))
+                | (WhenTest::BeginsWith(prefix), WhenTest::In(values)) => {
+                    !values.iter().any(|value| begins(value, prefix))
+                }
+                (WhenTest::In(one), WhenTest::In(two)) => !one.iter().any(|value| two.contains(value)),
+                (WhenTest::Exists(_), _) | (_, WhenTest::Exists(_)) => false,
+            }
+    }
+}
+
 impl From<&When> for Condition {
     fn from(when: &When) -> Condition {
         let comparison = match &when.test {
@@ -320,11 +339,15 @@ pub struct KeyAttribute {
 impl KeyAttribute {
     /// The attributes in a folded key's templates; empty for a natural key.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
-        let rules = match &self.source {
-            KeySource::Folded(rules) => rules.as_slice(),
+        self.rules().iter().flat_map(|rule| rule.template.attributes())
+    }
+
+    /// The rules of a folded key; none for a natural one.
+    pub(crate) fn rules(&self) -> &[FoldRule] {
+        match &self.source {
+            KeySource::Folded(rules) => rules,
             KeySource::Natural => &[],
-        };
-        rules.iter().flat_map(|rule| rule.template.attributes())
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 //! The decisions are core's own tasks, and their requests are carried out in memory, in any order, between the writes of applications.
 //! The judge knows what the plan announced, and nothing else: it compares whole items, attribute by attribute.
 //!
-//! [`draw`] makes a retrofit from a seed, [`messy`] makes its items, [`history`](mod@history) plays one history, [`judge`] compares,
+//! [`draw`] makes a retrofit from a seed, [`entities`] the tables of one whose entities have keys of their own, [`messy`] makes its items, [`history`](mod@history) plays one history, [`judge`] compares,
 //! [`mutant`] has the faults that the judge must see.
 
 pub mod draw;
+pub mod entities;
 pub mod history;
 pub mod judge;
 pub mod messy;

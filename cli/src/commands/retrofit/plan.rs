@@ -9,7 +9,7 @@ use anyhow::Context;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::cost::{Prices, WriteUnits};
 use keyfold_core::retrofit::mapping::NoWayBack;
-use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, RetrofitEstimate, Survey};
+use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, ProtocolReason, RetrofitEstimate, Survey};
 use keyfold_dynamo::retrofit::{PassWatch, RequestSender, SliceOptions, survey_slice};
 use serde_json::json;
 
@@ -108,7 +108,7 @@ fn show(
     let dollars = estimate.dollars(prices);
     if out.json {
         let mut document = estimate.document(mapping, prices);
-        document["noWayBack"] = json!(mapping.reverse().err().map(|why| why.to_string()));
+        document["noWayBack"] = json!(mapping.reverse().err().map(|why| no_way_back(mapping, &why)));
         if let Some(counts) = counts {
             document["counts"] = json!(counts);
         }
@@ -171,21 +171,23 @@ fn way_back(mapping: &Mapping, estimate: &RetrofitEstimate) -> String {
         }
         Ok(_) => "after a `switch`, `switch --back` moves the writers back".to_owned(),
         Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
-        Err(NoWayBack::KeyCanMove) => format!("none: {}{}", NoWayBack::KeyCanMove, moving_keys(mapping)),
-        Err(why) => format!("none: {why}"),
+        Err(why) => format!("none: {}", no_way_back(mapping, &why)),
     }
 }
 
-/// The attributes that move a target item, by entity.
-fn moving_keys(mapping: &Mapping) -> String {
-    let keys = mapping.moving_keys();
-    let parts = keys.iter().filter(|(_, names)| !names.is_empty()).map(|(entity, names)| {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let of = entity.map_or_else(String::new, |entity| format!("of `{entity}` "));
-        format!("{of}with {}", names.join(", "))
-    });
-    let parts: Vec<String> = parts.collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
+/// Why there is no way back, and for which entities.
+fn no_way_back(mapping: &Mapping, why: &NoWayBack) -> String {
+    let reason = |(entity, reason): (Option<&str>, ProtocolReason)| match entity {
+        Some(entity) => format!("`{entity}`: {reason}"),
+        None => reason.to_string(),
+    };
+    match why {
+        NoWayBack::KeyCanMove => {
+            let reasons: Vec<String> = mapping.moving_keys().into_iter().map(reason).collect();
+            format!("{why} ({})", reasons.join("; "))
+        }
+        why => why.to_string(),
+    }
 }
 
 /// The effect of a remedy, by its word in the manifest.

@@ -84,6 +84,8 @@ pub enum ItemProblem {
     NotATime { kind: &'static str },
     #[error("the item is of no entity of its table, and only entities give it a key")]
     NoEntity,
+    #[error("the item's source key does not say the same of this key as its attributes")]
+    KeyNotFixed,
     #[error("a key attribute {0}")]
     Key(KeyProblem),
     #[error("the item has {bytes} bytes; at most {ITEM_BYTES_MAX} are allowed")]
@@ -129,6 +131,7 @@ impl ItemError {
             ItemProblem::NotListed => "item-value-not-listed",
             ItemProblem::NotATime { .. } => "item-key-time",
             ItemProblem::NoEntity => "item-no-entity",
+            ItemProblem::KeyNotFixed => "item-key-not-fixed",
             ItemProblem::Key(KeyProblem::Missing) => "item-key-missing",
             ItemProblem::Key(KeyProblem::WrongType { .. }) => "item-key-type",
             ItemProblem::Key(KeyProblem::Empty) => "item-key-empty",
@@ -157,6 +160,9 @@ impl ItemError {
             }
             ItemProblem::NoEntity => {
                 "give the entities a `when` that such items fulfil before they have their key, or give the key a `fold` for other items"
+            }
+            ItemProblem::KeyNotFixed => {
+                "the source's key must be what the template of the item's entity makes, and attributes that stand in it must say the same"
             }
             ItemProblem::Key(KeyProblem::Empty) => {
                 "leave the attribute out: the item is then absent from the index"

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::job::Job;
-use super::record::Received;
+use super::record::{ChangeRecord, Received};
 use super::result::TaskResult;
 use super::source_key::SourceKey;
 
@@ -43,12 +43,13 @@ pub enum Disposition {
 }
 
 impl Batch {
-    /// The batch of these records, in the order in which the stream gave them.
-    pub fn of(job: &Job, records: &[Received]) -> Batch {
+    /// The batch of these records, in the order in which the stream gave them. A record that is applied instead of others gets the
+    /// last old image that the retrofit takes, where its own is not taken: it has to tell that the item has left the retrofit.
+    pub fn of(job: &Job, records: &mut [Received]) -> Batch {
         let mut last: HashMap<SourceKey, usize> = HashMap::with_capacity(records.len());
         let mut fates = vec![Fate::Open; records.len()];
-        for (at, record) in records.iter().enumerate() {
-            let Received::Change(record) = record else { continue };
+        for at in 0..records.len() {
+            let Received::Change(record) = &records[at] else { continue };
             let Some(key) = SourceKey::of(job.mapping().source(), &record.key) else { continue };
             let Some(&before) = last.get(&key) else {
                 last.insert(key, at);
@@ -61,6 +62,17 @@ impl Batch {
                 (before, at)
             };
             fates[left] = Fate::With(kept);
+            let taken = |record: &Received| match record {
+                Received::Change(ChangeRecord { old: Some(old), .. }) => job.mapping().selects(old),
+                _ => false,
+            };
+            if !taken(&records[kept])
+                && taken(&records[left])
+                && let Ok([Received::Change(kept), Received::Change(left)]) =
+                    records.get_disjoint_mut([kept, left])
+            {
+                kept.old = left.old.take();
+            }
             last.insert(key, kept);
         }
         Batch { fates }

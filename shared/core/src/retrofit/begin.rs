@@ -26,8 +26,8 @@ impl Job {
     /// The same of a record that nobody needs any more: nothing of it is copied.
     pub fn take(&self, record: Received) -> ItemTask {
         match record {
-            Received::Change(ChangeRecord { sequence, key, new, .. }) => {
-                self.carry_over(sequence, key, new.map(Cow::Owned))
+            Received::Change(ChangeRecord { sequence, key, old, new, .. }) => {
+                self.carry_over(sequence, key, old.as_ref(), new.map(Cow::Owned))
             }
             Received::Unreadable(record) => self.unreadable(&record),
         }
@@ -35,16 +35,23 @@ impl Job {
 
     /// Carries a change of the stream over. Any record of an item may be left out if a later one of it is applied.
     pub fn apply(&self, record: &ChangeRecord) -> ItemTask {
-        self.carry_over(record.sequence.clone(), record.key.clone(), record.new.as_ref().map(Cow::Borrowed))
+        let new = record.new.as_ref().map(Cow::Borrowed);
+        self.carry_over(record.sequence.clone(), record.key.clone(), record.old.as_ref(), new)
     }
 
-    fn carry_over(&self, sequence: SequenceNumber, key: Item, new: Option<Cow<'_, Item>>) -> ItemTask {
+    fn carry_over(
+        &self,
+        sequence: SequenceNumber,
+        key: Item,
+        old: Option<&Item>,
+        new: Option<Cow<'_, Item>>,
+    ) -> ItemTask {
         let fence = Fence::of_record(self.epoch(), sequence);
         let Some(source) = SourceKey::of(self.mapping().source(), &key) else {
             return ItemTask::entering(self, Quarantined::record(fence));
         };
         let key = Arc::new(key);
-        let begun = ItemMachine::apply(self, &source, &key, new, fence);
+        let begun = ItemMachine::apply(self, &source, &key, old, new, fence);
         ItemTask::new(key, begun)
     }
 

@@ -3,6 +3,7 @@
 
 mod announced;
 mod canonical;
+mod entity_keys;
 mod folded;
 mod mend;
 mod reverse;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE};
-use super::protocol_choice::{Protocol, ProtocolReason, protocol};
+use super::protocol_choice::{Protocol, ProtocolReason, moving_keys, protocol};
 use super::source_key::SourceKey;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::condition::{Comparison, Condition};
@@ -188,28 +189,14 @@ impl Mapping {
         self.retrofit.stale_keys(&self.target)
     }
 
-    /// The attributes that the target's key is made of and that can change, by entity of the target.
-    pub fn moving_keys(&self) -> BTreeMap<Option<&str>, BTreeSet<&str>> {
-        let Retrofit { rename, set, .. } = &self.retrofit;
-        let in_source: Vec<&str> = self.source.key_attributes().map(|key| key.name.as_str()).collect();
-        let fixed: BTreeSet<&str> =
-            in_source.iter().map(|name| rename.get(*name).map_or(*name, String::as_str)).collect();
-        let mut moving: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
-        for key in self.target.key_attributes() {
-            let rules = match &key.source {
-                KeySource::Folded(rules) => rules.as_slice(),
-                KeySource::Natural => &[],
-            };
-            for rule in rules {
-                let entity = rule.entity.map(|id| self.target.entities[id.0].name.as_str());
-                let names = rule
-                    .template
-                    .attributes()
-                    .filter(|name| !fixed.contains(name) && !set.contains_key(*name));
-                moving.entry(entity).or_default().extend(names);
-            }
-        }
-        moving
+    /// Why the target's key of an item can move, by entity of the target. Entities whose keys stay are not in it.
+    pub fn moving_keys(&self) -> BTreeMap<Option<&str>, ProtocolReason> {
+        moving_keys(&self.retrofit, &self.source, &self.target)
+    }
+
+    /// Is the target's key fixed by the source's, with templates for each entity?
+    fn is_by_entity(&self) -> bool {
+        self.forward().reason == ProtocolReason::KeyIsFixedByEntity
     }
 
     /// What may change on an item, attribute by attribute. Nothing else does.
@@ -270,7 +257,16 @@ impl Mapping {
         }
         let parts = self.source.key_parts(&source);
         let mut not_stored = self.not_stored(&source, &parts);
-        let key = self.forward.as_ref().and_then(|forward| forward.origin(&source));
+        let key = match &self.forward {
+            Some(forward) => forward.origin(&source),
+            // Before the other attributes: the target can tell the entity by how its key begins.
+            None if self.is_by_entity() => Some(self.key_by_entity(&source)?),
+            None => None,
+        };
+        let of_source = match self.protocol {
+            Protocol::Ledger => self.source.entity_of(&source).ok().flatten(),
+            Protocol::InPlace | Protocol::Fenced => None,
+        };
         let whole = match parts.is_empty() {
             true => source,
             false => {
@@ -280,7 +276,10 @@ impl Mapping {
             }
         };
         let mut item = self.renamed(whole);
-        item.extend(key.into_iter().flatten());
+        if let Some(key) = &key {
+            item.extend(key.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        self.fold_paired_key(of_source, &mut item)?;
         if self.protocol != Protocol::InPlace {
             // A key that is natural in the source can be folded in the target.
             let is_dropped = |name: &Name| self.retrofit.drop.iter().any(|dropped| name == dropped);
@@ -296,6 +295,11 @@ impl Mapping {
             true => self.written_table.with_keys_of(item, &not_stored)?,
             false => mend::fitted(&self.retrofit, &self.written_table, item, &not_stored)?.0,
         };
+        // An attribute that stands in the source's key can be stored with another value. A record of a deletion has the key alone, so
+        // that item would be found nowhere.
+        if self.is_by_entity() && !self.is_reverse() && self.target.key_of(&mapped) != key {
+            return Err(self.not_fixed(&mapped));
+        }
         match self.protocol {
             Protocol::InPlace => self.target.check_parts_kept(&values, &mapped)?,
             Protocol::Fenced | Protocol::Ledger => self.store_untold(&mut mapped, values),
@@ -337,6 +341,9 @@ impl Mapping {
         if let Some(forward) = &self.forward {
             return Ok(forward.origin(source_key).and_then(|key| self.target.key_of(&key)));
         }
+        if self.is_by_entity() {
+            return self.key_by_entity(source_key).map(Some);
+        }
         let mut item = self.renamed(Cow::Borrowed(source_key));
         for key in self.target.key_attributes() {
             let KeySource::Folded(rules) = &key.source else { continue };
@@ -356,6 +363,9 @@ impl Mapping {
             Protocol::Ledger => SourceKey::read(target.get(OWNER_ATTRIBUTE)?),
             Protocol::Fenced => {
                 target.get(FENCE_ATTRIBUTE)?;
+                if self.is_by_entity() {
+                    return SourceKey::of(&self.source, &self.origin(target)?);
+                }
                 SourceKey::by(&self.source, |name| {
                     target.get(self.retrofit.rename.get(name).map_or(name, String::as_str))
                 })
@@ -392,6 +402,44 @@ impl Mapping {
         };
         let unchanged = Condition::all(self.inputs.iter().map(same));
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))
+    }
+
+    /// The folded keys that the retrofit keeps right on an item of its table, with their values.
+    pub(super) fn keys_on(&self, stored: &Item) -> Vec<(Name, AttributeValue)> {
+        let is_key = |name: &Name| {
+            self.announced.get(name.as_str()).is_some_and(|why| why.contains(&Cause::FoldedKey))
+        };
+        stored
+            .iter()
+            .filter(|(name, _)| is_key(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// Takes off what an item in place still has of these keys, which it had when it was taken, where they are wrong by now. Nobody
+    /// corrects them any more.
+    pub(super) fn without_keys(
+        &self,
+        stored: &Item,
+        keys: &[(Name, AttributeValue)],
+    ) -> Option<InPlaceUpdate> {
+        let wrong = self.written_table.misfolded(&self.target.with_key_parts(stored));
+        let is_left = |(name, value): &&(Name, AttributeValue)| {
+            stored.get(name) == Some(value) && wrong.contains(&name.as_str())
+        };
+        let remove: Vec<String> = keys.iter().filter(is_left).map(|(name, _)| name.to_string()).collect();
+        let mut rest = stored.clone();
+        remove.iter().for_each(|name| drop(rest.remove(name)));
+        // A key can be the only one to hold an attribute.
+        let is_kept = self.target.check_parts_kept(&self.target.key_parts(stored), &rest).is_ok();
+        let same = |name: &String| {
+            super::request::is(
+                name,
+                stored.get(name).cloned().map_or(Comparison::Exists(false), Comparison::Equal),
+            )
+        };
+        let unchanged = Condition::all(self.inputs.iter().chain(&remove).map(same));
+        (is_kept && !remove.is_empty()).then(|| InPlaceUpdate { set: Vec::new(), remove, unchanged })
     }
 
     /// The item with its attributes renamed, set and dropped, and without what an earlier retrofit left on it.

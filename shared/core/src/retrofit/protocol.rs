@@ -48,11 +48,12 @@ impl ItemMachine {
         job: &Job,
         source: &SourceKey,
         key: &Arc<Item>,
+        old: Option<&Item>,
         new: Option<Cow<'_, Item>>,
         fence: Fence,
     ) -> (ItemMachine, Turn) {
         match job.mapping().protocol() {
-            Protocol::InPlace => in_place(InPlace::of_item(job, key, new, fence)),
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, old, new, fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::apply(job, source, key, fence)),
             Protocol::Fenced => fenced(Fenced::apply(job, key, new, fence)),
             Protocol::Ledger => ledger(Move::to_state(job, source, key, new.as_deref(), fence)),
@@ -68,7 +69,7 @@ impl ItemMachine {
             source.unwrap_or_else(|| unreachable!("a key of the table is whole"))
         };
         match job.mapping().protocol() {
-            Protocol::InPlace => in_place(InPlace::of_item(job, key, Some(Cow::Owned(item)), fence)),
+            Protocol::InPlace => in_place(InPlace::of_item(job, key, None, Some(Cow::Owned(item)), fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, &source(), key)),
             Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
             Protocol::Ledger => ledger(Move::of_scanned(job, &source(), key, &item, fence, careful)),

@@ -1,10 +1,10 @@
 //! The three protocols, and which one a retrofit needs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::key::{Codec, Part};
-use crate::model::{FoldRule, KeyAttribute, KeySource, Retrofit, Table};
+use crate::key::{Codec, Part, Template};
+use crate::model::{Entity, EntityId, FoldRule, KeyAttribute, KeySource, Retrofit, Table, When};
 
 /// How a retrofit keeps the target right while writers go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,13 +35,20 @@ pub enum ProtocolReason {
     SameTable,
     /// The target's key is made of the source's key and of constants, and says which item it is.
     KeyIsFixed,
+    /// The same, where entities have keys of their own: those of the source say which entity it is.
+    KeyIsFixedByEntity,
     /// The target's key is made of an attribute that can change.
     KeyCanChange {
         /// The attribute, by its name in the target.
         attribute: String,
     },
-    /// The target's key depends on what entity the item is.
+    /// The target's key depends on the entity, and the source has no such entity with a key.
     KeyByEntity,
+    /// The target's key depends on the entity, which an update of this attribute of the source changes.
+    EntityCanChange {
+        /// The attribute.
+        attribute: String,
+    },
     /// Two source items could have one target key: this part of the source's key is not in it, or not exactly.
     KeyNotUnique {
         /// The attribute of the source's key.
@@ -57,7 +64,19 @@ impl fmt::Display for ProtocolReason {
             ProtocolReason::KeyCanChange { attribute } => {
                 write!(f, "the target's key contains `{attribute}`, which can change")
             }
-            ProtocolReason::KeyByEntity => write!(f, "the target's key depends on the item's entity"),
+            ProtocolReason::KeyIsFixedByEntity => {
+                write!(f, "the source's key determines the entity and the target's key")
+            }
+            ProtocolReason::KeyByEntity => {
+                write!(
+                    f,
+                    "the target's key depends on the item's entity, and the source declares no entity of that name"
+                )
+            }
+            ProtocolReason::EntityCanChange { attribute } => write!(
+                f,
+                "the target's key depends on the item's entity, which the source tells by `{attribute}`, which can change"
+            ),
             ProtocolReason::KeyNotUnique { attribute } => {
                 write!(f, "the target's key does not keep `{attribute}` of the source's key exactly")
             }
@@ -70,10 +89,120 @@ pub(super) fn protocol(retrofit: &Retrofit, source: &Table, target: &Table) -> (
     if retrofit.from == retrofit.to {
         return (Protocol::InPlace, ProtocolReason::SameTable);
     }
-    match key_is_fixed(retrofit, source, target) {
-        Ok(()) => (Protocol::Fenced, ProtocolReason::KeyIsFixed),
-        Err(reason) => (Protocol::Ledger, reason),
+    let reasons = moving_keys(retrofit, source, target);
+    match reasons.into_values().next() {
+        None if is_by_entity(target) => (Protocol::Fenced, ProtocolReason::KeyIsFixedByEntity),
+        None => (Protocol::Fenced, ProtocolReason::KeyIsFixed),
+        Some(reason) => (Protocol::Ledger, reason),
     }
+}
+
+/// Why the target's key can move, by entity of the target; empty if no key can.
+pub(super) fn moving_keys<'t>(
+    retrofit: &Retrofit,
+    source: &Table,
+    target: &'t Table,
+) -> BTreeMap<Option<&'t str>, ProtocolReason> {
+    if !is_by_entity(target) {
+        let reason = key_is_fixed(retrofit, source, target).err();
+        return reason.map(|reason| (None, reason)).into_iter().collect();
+    }
+    let of_entity = |(at, entity): (usize, &'t Entity)| {
+        let reason = entity_key_is_fixed(retrofit, source, target, EntityId(at)).err()?;
+        Some((Some(entity.name.as_str()), reason))
+    };
+    target.entities.iter().enumerate().filter_map(of_entity).collect()
+}
+
+/// Has the target keys that only some entities have?
+fn is_by_entity(target: &Table) -> bool {
+    target.key_attributes().flat_map(KeyAttribute::rules).any(|rule| rule.entity.is_some())
+}
+
+/// Does the source's key of an entity decide that of the target's entity with this name, and can it be had from it again?
+fn entity_key_is_fixed(
+    retrofit: &Retrofit,
+    source: &Table,
+    target: &Table,
+    entity: EntityId,
+) -> Result<(), ProtocolReason> {
+    let Some((of_source, _)) = source.entity(&target.entities[entity.0].name) else {
+        return Err(ProtocolReason::KeyByEntity);
+    };
+    if let Some(attribute) = decides_between_keys(source, target, of_source) {
+        return Err(ProtocolReason::EntityCanChange { attribute: attribute.to_owned() });
+    }
+    let said = said_by_key(source, of_source);
+    let in_target = |name: &str| retrofit.rename.get(name).map_or(name, String::as_str).to_owned();
+    let is_said = |name: &str| {
+        said.iter().any(|(key, parts)| *key == name || parts.iter().flatten().any(|part| *part == name))
+    };
+    let is_replaced = |name: &str| retrofit.rename.iter().any(|(old, new)| new == name && !is_said(old));
+    let (mut kept, mut kept_exactly) = (BTreeSet::new(), BTreeSet::new());
+    for key in target.key_attributes() {
+        let rule = FoldRule::of(key.rules(), Some(entity));
+        let parts = match (&key.source, rule) {
+            (KeySource::Natural, _) => vec![(key.name.clone(), true)],
+            (KeySource::Folded(_), Some(rule)) => template_parts(&rule.template),
+            (KeySource::Folded(_), None) => return Err(ProtocolReason::KeyByEntity),
+        };
+        for (name, exact) in parts {
+            if retrofit.set.contains_key(&name) {
+                continue;
+            }
+            let is_fixed = said
+                .iter()
+                .flat_map(|(key, parts)| parts.iter().flatten().chain([key]))
+                .any(|one| in_target(one) == name);
+            if !is_fixed || is_replaced(&name) {
+                return Err(ProtocolReason::KeyCanChange { attribute: name });
+            }
+            if rule.is_none_or(|rule| rule.template.keeps(&name)) {
+                kept.insert(name.clone());
+            }
+            kept_exactly.extend(exact.then_some(name));
+        }
+    }
+    // A part of a source's folded key has one text for each value, so a timestamp says it exactly.
+    let is_kept = |(key, parts): &&(&str, Option<Vec<&str>>)| {
+        let is_made_again = |parts: &Vec<&str>| parts.iter().all(|part| kept.contains(&in_target(part)));
+        kept_exactly.contains(&in_target(key)) || parts.as_ref().is_some_and(is_made_again)
+    };
+    match said.iter().find(|one| !is_kept(one)) {
+        Some((attribute, _)) => Err(ProtocolReason::KeyNotUnique { attribute: (*attribute).to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The attribute that decides, where the source's key does not, whether an item is of this entity or of one with other keys. An update
+/// of it would move the item.
+fn decides_between_keys<'s>(source: &'s Table, target: &Table, entity: EntityId) -> Option<&'s str> {
+    let is_key = |when: &When| source.key_attributes().any(|key| key.name == when.attribute);
+    let rules = |table: &'_ Table, id: EntityId| {
+        let templates = table.key_attributes().map(|key| FoldRule::of(key.rules(), Some(id)));
+        templates.map(|rule| rule.map(|rule| rule.template.clone())).collect::<Vec<_>>()
+    };
+    let keys = |id: EntityId| {
+        let of_target = target.entity(&source.entities[id.0].name).map(|(id, _)| rules(target, id));
+        (rules(source, id), of_target)
+    };
+    let own = &source.entities[entity.0];
+    source.entities.iter().enumerate().find_map(|(at, other)| {
+        let tells = |one: &When| is_key(one) && other.when.iter().any(|two| one.excludes(two));
+        let is_apart = at == entity.0 || own.when.iter().any(tells) || keys(EntityId(at)) == keys(entity);
+        let when = own.when.iter().chain(&other.when).find(|when| !is_key(when))?;
+        (!is_apart).then_some(when.attribute.as_str())
+    })
+}
+
+/// The attributes of the source's key with what each of them is folded from for an entity; `None` where that cannot be read back.
+fn said_by_key(source: &Table, entity: EntityId) -> Vec<(&str, Option<Vec<&str>>)> {
+    let mut said = Vec::new();
+    for key in source.key_attributes() {
+        let rule = FoldRule::of(key.rules(), Some(entity)).filter(|rule| !rule.template.is_lossy());
+        said.push((key.name.as_str(), rule.map(|rule| rule.template.attributes().collect())));
+    }
+    said
 }
 
 /// Does the source's key alone decide the target's, and does no other source key give the same one?
@@ -87,7 +216,7 @@ fn key_is_fixed(retrofit: &Retrofit, source: &Table, target: &Table) -> Result<(
     }
     let mut kept: BTreeSet<String> = BTreeSet::new();
     for key in target.key_attributes() {
-        for (name, exact) in key_parts(key)? {
+        for (name, exact) in key_parts(key) {
             let constant = retrofit.set.contains_key(&name);
             // Another attribute is renamed onto the key's name, and takes its place.
             let replaces = |(old, new): (&String, &String)| {
@@ -113,20 +242,19 @@ fn key_is_fixed(retrofit: &Retrofit, source: &Table, target: &Table) -> Result<(
 }
 
 /// The attributes a key is made of, each with whether the key keeps its value exactly.
-fn key_parts(key: &KeyAttribute) -> Result<Vec<(String, bool)>, ProtocolReason> {
-    match &key.source {
-        KeySource::Natural => Ok(vec![(key.name.clone(), true)]),
-        KeySource::Folded(rules) => match rules.as_slice() {
-            [FoldRule { entity: None, template }] => {
-                let part = |part: &Part| match part {
-                    Part::Literal(_) => None,
-                    Part::Attribute { name, codec, .. } => Some((name.clone(), keeps(codec))),
-                };
-                Ok(template.parts().iter().filter_map(part).collect())
-            }
-            _ => Err(ProtocolReason::KeyByEntity),
-        },
+fn key_parts(key: &KeyAttribute) -> Vec<(String, bool)> {
+    match key.rules() {
+        [] => vec![(key.name.clone(), true)],
+        rules => rules.iter().flat_map(|rule| template_parts(&rule.template)).collect(),
     }
+}
+
+fn template_parts(template: &Template) -> Vec<(String, bool)> {
+    let part = |part: &Part| match part {
+        Part::Literal(_) => None,
+        Part::Attribute { name, codec, .. } => Some((name.clone(), keeps(codec))),
+    };
+    template.parts().iter().filter_map(part).collect()
 }
 
 /// Does a key written so say exactly which value it is? Two texts of one instant have one timestamp.

@@ -1,6 +1,8 @@
 //! Tests of the protocols, one item at a time; the simulator in `testkit` has the histories.
 
 mod fences;
+mod leaving;
+mod placeless;
 
 use super::control::{Phase, RetrofitState};
 use super::drain::{Newest, Sides};
@@ -200,14 +202,6 @@ fn a_delete_leaves_a_tombstone() {
 }
 
 #[test]
-fn a_tombstone_whose_key_does_not_fit_goes_into_quarantine() {
-    let job = job("moved");
-    let write = write(job.apply(&record("5", &"1".repeat(2049), None)).start(&job));
-    let entry = Quarantined::read(put_item(&write)).unwrap();
-    assert_eq!((write.role, entry.code.as_str()), (TableRole::Control, "item-key-too-long"));
-}
-
-#[test]
 fn a_scan_writes_only_where_nothing_is() {
     let job = job("moved");
     let mut task = job.backfill(event("1", "joe"), false);
@@ -326,8 +320,8 @@ fn only_the_newest_record_of_an_item_is_applied() {
         record("3", "a", None),
         record("1", "a", Some(event("a", "x"))),
     ];
-    let records: Vec<Received> = records.into_iter().map(Into::into).collect();
-    let mut batch = Batch::of(&job, &records);
+    let mut records: Vec<Received> = records.into_iter().map(Into::into).collect();
+    let mut batch = Batch::of(&job, &mut records);
     assert_eq!((batch.open(), batch.covered()), (vec![1, 2], 2));
     batch.ended(1, Disposition::Done(TaskResult::Written));
     batch.ended(2, Disposition::Failed);
@@ -361,12 +355,12 @@ fn a_record_that_cannot_be_read_stands_for_itself_in_a_batch() {
     let job = job("moved");
     let key = record("5", "a", None).key;
     let unreadable = UnreadableRecord { sequence: None, key: Some(key), name: String::new() };
-    let records = vec![
+    let mut records = vec![
         Received::Change(record("1", "a", None)),
         Received::Unreadable(unreadable),
         Received::Change(record("2", "a", None)),
     ];
-    let mut batch = Batch::of(&job, &records);
+    let mut batch = Batch::of(&job, &mut records);
     assert_eq!(batch.open(), [1, 2]);
     batch.ended(2, Disposition::Done(TaskResult::Written));
     assert_eq!(batch.failed(), [1]);

@@ -62,10 +62,10 @@ impl Replicated {
 /// Carries a batch over: each item's newest record, different items at once.
 pub async fn replicate(
     sender: &RequestSender,
-    records: Vec<Received>,
+    mut records: Vec<Received>,
     options: &ReplicateOptions,
 ) -> Replicated {
-    let mut batch = Batch::of(sender.job(), &records);
+    let mut batch = Batch::of(sender.job(), &mut records);
     let mut done = Replicated { covered: batch.covered(), ..Replicated::default() };
     let all = all(sender, records, &mut batch, &mut done, options);
     match options.deadline {

@@ -7,6 +7,7 @@ use keyfold_core::model::{KeyAttribute, Model, ScalarType, Table};
 use keyfold_core::retrofit::control::RetrofitState;
 use keyfold_core::retrofit::{Mapping, Protocol};
 
+use super::entities;
 use crate::generate::{self, Random, Words};
 
 /// How many manifests are drawn before the generator counts as broken.
@@ -19,19 +20,21 @@ pub enum Shape {
     InPlace,
     /// Another table, whose key contains the source's key.
     Fixed,
+    /// Another table, where each entity's key is made of what stands in its key in the source.
+    ByEntity,
     /// Another table, whose key is made of attributes that can change.
     Moving,
 }
 
 impl Shape {
     /// Every shape.
-    pub const ALL: [Shape; 3] = [Shape::InPlace, Shape::Fixed, Shape::Moving];
+    pub const ALL: [Shape; 4] = [Shape::InPlace, Shape::Fixed, Shape::ByEntity, Shape::Moving];
 
     /// The protocol.
     pub fn protocol(self) -> Protocol {
         match self {
             Shape::InPlace => Protocol::InPlace,
-            Shape::Fixed => Protocol::Fenced,
+            Shape::Fixed | Shape::ByEntity => Protocol::Fenced,
             Shape::Moving => Protocol::Ledger,
         }
     }
@@ -77,9 +80,13 @@ impl DrawnRetrofit {
 
 /// A manifest, which may have mistakes; `None` if the first table has some.
 fn text(shape: Shape, random: &mut Random) -> Option<String> {
-    let mut text = generate::manifest(random);
+    let mut text = match shape {
+        Shape::ByEntity => entities::tables(random),
+        Shape::InPlace | Shape::Fixed | Shape::Moving => generate::manifest(random),
+    };
     let to = match shape {
         Shape::InPlace => "t",
+        Shape::ByEntity => "u",
         Shape::Fixed => {
             let model = manifest::parse("generated.toml", &text).model?;
             let second = second(&text, random);
@@ -188,7 +195,7 @@ fn lines(shape: Shape, tables: &str, random: &mut Random) -> String {
             // In place, an application's later write to the new name wins: the judge cannot know which value was meant.
             match shape {
                 Shape::InPlace => random.pick(&["{ s3 = \"r3\" }", "{ b1 = \"other\" }"]),
-                Shape::Fixed | Shape::Moving => {
+                Shape::Fixed | Shape::ByEntity | Shape::Moving => {
                     random.pick(&["{ s3 = \"r3\" }", "{ b1 = \"other\" }", "{ s2 = \"s3\" }"])
                 }
             }

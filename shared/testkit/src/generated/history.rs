@@ -215,13 +215,9 @@ impl Play<'_> {
         for entry in self.quarantine() {
             let Some(key) = &entry.key else { return wrong("an entry without an item", &entry) };
             let place = key_text(mapping.source(), key).unwrap_or_default();
-            // Of an item that is gone or not taken, the key alone must fit: it says where a tombstone goes.
             let item = self.world.items(TableRole::Source).get(&place);
-            let fits = match item.map_or(Ok(None), |item| mapping.target_item(item)) {
-                Ok(Some(_)) => true,
-                Ok(None) => mapping.target_key(key).is_ok(),
-                Err(_) => false,
-            };
+            // Nor is there a reason for one that is gone or not taken.
+            let fits = item.is_none_or(|item| mapping.target_item(item).is_ok());
             if fits && !QuarantineReason::is_collision(&entry.code) {
                 return wrong("an item that fits is in quarantine", &entry);
             }

@@ -35,8 +35,14 @@ impl Judge<'_> {
     /// The fault of an item that left `only`, where the retrofit may have changed it before: an attribute that was not announced.
     pub fn unannounced(&self, before: &Item, after: &Item) -> Option<String> {
         let changed = keyfold_core::retrofit::diff::changed_attributes(before, after);
-        let (name, change) = changed.into_iter().find(|(name, _)| !self.announced.contains_key(*name))?;
-        Some(format!("`{name}` is {}, and was not announced", change.name()))
+        changed.into_iter().find_map(|(name, change)| match self.announced.get(name) {
+            None => Some(format!("`{name}` is {}, and was not announced", change.name())),
+            // A key that the retrofit made is right, or it is not there any more.
+            Some(causes) if causes.contains(&Cause::FoldedKey) && after.contains_key(name) => {
+                self.value(name, causes, before, after)
+            }
+            Some(_) => None,
+        })
     }
 
     fn attribute(&self, name: &str, before: &Item, after: &Item) -> Option<String> {

@@ -67,8 +67,8 @@ impl<'s> SimulationState<'s> {
         let (job, id) = (self.job_of(version), self.id());
         self.note(|| format!("invocation {id} of shard {shard:?}: records {records:?}"));
         let of = |at: &usize| Received::Change(self.stream.records[*at].record.clone());
-        let received: Vec<Received> = records.iter().map(of).collect();
-        let mut batch = Batch::of(job, &received);
+        let mut received: Vec<Received> = records.iter().map(of).collect();
+        let mut batch = Batch::of(job, &mut received);
         let open = batch.open();
         let mut tasks: Vec<_> = open
             .into_iter()

@@ -13,6 +13,10 @@ pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, finding
         return;
     }
     for entity in &target.entities {
+        // Its keys are folded for the items of the source's entity with its name.
+        if source.entity(&entity.name).is_some() {
+            continue;
+        }
         let Some(when) = entity.when.iter().find(|when| !can_hold(retrofit, source, target, when)) else {
             continue;
         };
@@ -24,9 +28,9 @@ pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, finding
             retrofit.name, source.id, target.id
         );
         findings.report(Code::EntityUnknown, places.get(&path).unwrap_or_default(), message).hint(format!(
-            "give `{name}` of table `{}` a `when` that items of table `{}` fulfil: an attribute that tells the entity, or how their \
-             own key begins",
-            target.id, source.id
+            "declare the entity `{name}` in table `{}` too, or give that of table `{}` a `when` that items of table `{}` fulfil: an \
+             attribute that tells the entity, or how their own key begins",
+            source.id, target.id, source.id
         ));
     }
 }

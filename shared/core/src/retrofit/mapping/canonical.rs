@@ -17,6 +17,7 @@ use std::fmt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::entity_keys::{has_entity_keys, is_told_by_key};
 use crate::model::{
     Attribute, FoldRule, Index, KeyAttribute, KeySource, MisfitOf, Remedy, Retrofit, Table, When, WhenTest,
 };
@@ -91,11 +92,31 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
         parts.push(json!(["from-key", from_key(source), from_key(target), stored]));
         parts.push(json!(["read-from", keys(source, source.every_key().map(|(_, key)| key))]));
     }
+    let is_paired = || {
+        target
+            .entities
+            .iter()
+            .any(|entity| is_told_by_key(target, entity) && source.entity(&entity.name).is_some())
+    };
+    let by_entity = match protocol {
+        protocol if protocol == Protocol::Fenced.name() => has_entity_keys(target),
+        protocol => protocol == Protocol::Ledger.name() && is_paired(),
+    };
+    parts.extend(by_entity.then(|| entity_keys(source, target)));
     if !retrofit.misfits.is_empty() {
         let misfits = retrofit.misfits.iter().map(|(of, given)| misfit(target, of, given));
         parts.push(json!(["misfits", misfits.collect::<Vec<_>>()]));
     }
     Value::Array(parts).to_string()
+}
+
+/// The entities whose keys are made of each other, and what the source's are made of.
+fn entity_keys(source: &Table, target: &Table) -> Value {
+    let pairs = source.entities.iter().filter_map(|entity| {
+        let (_, paired) = target.entity(&entity.name)?;
+        Some(json!([conditions(&entity.when), conditions(&paired.when)]))
+    });
+    json!(["entity-keys", sorted(pairs), keys(source, source.key_attributes())])
 }
 
 /// What becomes of an attribute's values that do not fit, and which do not.
@@ -146,7 +167,9 @@ pub(super) fn fixed_text(protocol: Protocol, retrofit: &Retrofit, source: &Table
     let set = retrofit.set.iter().filter(|(name, _)| is_input(name));
     let rename: Vec<_> = rename.map(|(old, new)| json!([old, new])).collect();
     let set: Vec<_> = set.map(|(name, constant)| json!([name, value(constant)])).collect();
-    json!([tables, rename, set, keys(target, target.key_attributes())]).to_string()
+    let mut parts = vec![tables, json!(rename), json!(set), keys(target, target.key_attributes())];
+    parts.extend(has_entity_keys(target).then(|| entity_keys(source, target)));
+    Value::Array(parts).to_string()
 }
 
 /// Which table it is, and what tells its items apart.

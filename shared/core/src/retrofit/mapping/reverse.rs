@@ -214,6 +214,9 @@ impl Mapping {
         if let Some(forward) = &self.forward {
             return forward.target_key(target_key).ok().flatten();
         }
+        if self.is_by_entity() {
+            return self.origin_by_entity(target_key);
+        }
         let natural = key_values(&self.target, target_key)?;
         let back = |name: &String| self.retrofit.rename.get(name).unwrap_or(name).clone();
         let key = self

@@ -36,6 +36,8 @@ enum FencedPhase {
     Asking,
     /// A record whose item does not fit looks whether something newer is there.
     Doubting(QuarantineReason),
+    /// A repair of an item whose key has no place in the target asks whether there still is such an item.
+    Placeless(QuarantineReason),
     Repairing(Box<Repair>),
 }
 
@@ -60,6 +62,7 @@ impl Fenced {
         // Records come twice and late. Without this guard an old one overwrites a newer state, or brings a deleted item back.
         // An item without a fence does not pass either: it is somebody else's.
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
+        let is_taken = new.as_ref().is_some_and(|item| job.mapping().selects(item));
         let reason = match state(job.mapping(), key, new, &fence) {
             Ok(item) => return begun(key, fence, FencedPhase::Writing, put(item, Guard::AbsentOr(older))),
             Err(reason) => reason,
@@ -72,6 +75,7 @@ impl Fenced {
                 begun(key, fence, FencedPhase::Doubting(reason), look)
             }
             // Its key has no place in the target: nothing can be there.
+            None if !is_taken => begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected)),
             None => begun(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence)),
         }
     }
@@ -87,10 +91,11 @@ impl Fenced {
         let first = fence.epoch() == crate::retrofit::fence::Epoch::FIRST;
         let older = || is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let mapping = job.mapping();
+        let takes = mapping.selects(&item);
         // What was scanned is older than every record, because the stream was there before the scan. Without these guards the
         // scan overwrites what a record wrote meanwhile. From the second epoch on, items of the epoch before are there: they
         // give way, also to an item that is no longer selected, which leaves a tombstone.
-        let guard = match (mapping.selects(&item), first) {
+        let guard = match (takes, first) {
             (false, true) => {
                 return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
             }
@@ -99,6 +104,10 @@ impl Fenced {
             (true, false) => Guard::AbsentOr(older()),
         };
         let item = match state(mapping, key, Some(Cow::Owned(item)), &fence) {
+            // Its key has no place in the target: nothing can be there.
+            Err(_) if !takes => {
+                return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
+            }
             Err(reason) => {
                 let turn = Turn::Enter(reason, fence.clone());
                 return begun(key, fence, FencedPhase::Writing, turn);
@@ -125,8 +134,9 @@ impl Fenced {
             }
             Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
             Err(error) => {
+                let look = Turn::Send(Request::Get { role: TableRole::Source, key: Item::clone(key) });
                 let reason = QuarantineReason::unmappable(&error);
-                begun(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence))
+                begun(key, fence, FencedPhase::Placeless(reason), look)
             }
         }
     }
@@ -154,6 +164,12 @@ impl Fenced {
                     false => Turn::Enter(reason.clone(), self.fence.clone()),
                 }
             }
+            (FencedPhase::Placeless(reason), Response::Got(item)) => {
+                match item.is_some_and(|item| job.mapping().selects(&item)) {
+                    true => Turn::Enter(reason.clone(), self.fence.clone()),
+                    false => Turn::Done(TaskResult::NotSelected),
+                }
+            }
             (FencedPhase::Looking(write), Response::Got(there)) => {
                 if write.guard.holds(there.as_ref()) {
                     let write = Request::Write((**write).clone());
@@ -169,7 +185,8 @@ impl Fenced {
                 FencedPhase::Writing
                 | FencedPhase::Looking(_)
                 | FencedPhase::Asking
-                | FencedPhase::Doubting(_),
+                | FencedPhase::Doubting(_)
+                | FencedPhase::Placeless(_),
                 response,
             ) => {
                 unreachable!("{response:?} does not answer what was sent")

@@ -9,7 +9,7 @@ use crate::retrofit::job::Job;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write};
 use crate::retrofit::result::TaskResult;
-use crate::value::Item;
+use crate::value::{AttributeValue, Item, Name};
 
 /// How often one item may change under our hands before it is left for later.
 const ROUNDS_MAX: u32 = 8;
@@ -19,18 +19,25 @@ const ROUNDS_MAX: u32 = 8;
 pub(in crate::retrofit) struct InPlace {
     key: Arc<Item>,
     fence: Fence,
+    /// The keys that the item had when the retrofit took it last, if it may be that it does not take it any more.
+    had: Vec<(Name, AttributeValue)>,
     rounds: u32,
 }
 
 impl InPlace {
-    /// Begins with the item as a record or a scan has it; `None` if it is gone.
+    /// Begins with the item as a record or a scan has it; `None` if it is gone. `old` is the item before the record.
     pub(super) fn of_item(
         job: &Job,
         key: &Arc<Item>,
+        old: Option<&Item>,
         item: Option<Cow<'_, Item>>,
         fence: Fence,
     ) -> (InPlace, Turn) {
-        let mut machine = InPlace { key: Arc::clone(key), fence, rounds: 0 };
+        let mapping = job.mapping();
+        let leaves =
+            |old: &&Item| mapping.selects(old) && item.as_ref().is_some_and(|item| !mapping.selects(item));
+        let had = old.filter(leaves).map_or_else(Vec::new, |old| mapping.keys_on(old));
+        let mut machine = InPlace { key: Arc::clone(key), fence, had, rounds: 0 };
         let turn = machine.update(job, item);
         (machine, turn)
     }
@@ -38,7 +45,7 @@ impl InPlace {
     /// Begins by reading the item again.
     pub(super) fn repair(job: &Job, key: &Arc<Item>) -> (InPlace, Turn) {
         let fence = Fence::of_scan(job.epoch());
-        let machine = InPlace { key: Arc::clone(key), fence, rounds: 0 };
+        let machine = InPlace { key: Arc::clone(key), fence, had: Vec::new(), rounds: 0 };
         let turn = machine.read();
         (machine, turn)
     }
@@ -66,7 +73,12 @@ impl InPlace {
             return Turn::Done(TaskResult::Busy);
         }
         self.rounds += 1;
-        match job.mapping().in_place_update(item) {
+        let mapping = job.mapping();
+        let update = match self.had.is_empty() || mapping.selects(&item) {
+            true => mapping.in_place_update(item),
+            false => Ok(mapping.without_keys(&item, &self.had)),
+        };
+        match update {
             Err(error) => Turn::Enter(QuarantineReason::unmappable(&error), self.fence.clone()),
             Ok(None) => Turn::Done(TaskResult::Unchanged),
             Ok(Some(update)) => Turn::Send(Request::Write(Write {

@@ -35,7 +35,8 @@ const ROUNDS_MAX: u32 = 8;
 pub(in crate::retrofit) struct Rowed {
     source: SourceKey,
     key: Item,
-    target_key: Item,
+    /// Where it is in the target. Where nowhere, an item that the retrofit takes is for the quarantine.
+    place: Result<Item, QuarantineReason>,
     aim: RowedAim,
     phase: RowedPhase,
     /// The row as it was last read.
@@ -90,8 +91,8 @@ impl Rowed {
     }
 
     fn begun(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
-        let target_key = match job.mapping().target_key(key) {
-            Ok(Some(target_key)) => Ok(target_key),
+        let place = match job.mapping().target_key(key) {
+            Ok(Some(place)) => Ok(place),
             // On the way back: a key that is not as the manifest has it.
             Ok(None) => Err(QuarantineReason::Unmappable(Misfit::of_code(NO_WAY_BACK))),
             Err(error) => Err(QuarantineReason::unmappable(&error)),
@@ -99,17 +100,14 @@ impl Rowed {
         let mut machine = Rowed {
             source: source.clone(),
             key: key.clone(),
-            target_key: target_key.clone().unwrap_or_default(),
+            place,
             aim,
             phase: RowedPhase::ReadingRow,
             row: None,
             target: None,
             rounds: 0,
         };
-        let turn = match target_key {
-            Ok(_) => machine.read_row(job),
-            Err(reason) => machine.enter(job, reason),
-        };
+        let turn = machine.read_row(job);
         (machine, turn)
     }
 
@@ -118,8 +116,9 @@ impl Rowed {
             (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
             (RowedPhase::ReadingRow, Response::Got(row)) => {
                 self.row = row.as_ref().and_then(LedgerRow::read);
+                let Ok(key) = self.place.clone() else { return self.know_target(job, None) };
                 self.phase = RowedPhase::ReadingTarget;
-                Turn::Send(Request::Get { role: TableRole::Target, key: self.target_key.clone() })
+                Turn::Send(Request::Get { role: TableRole::Target, key })
             }
             (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
             (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
@@ -173,6 +172,12 @@ impl Rowed {
     /// Writes the source's state, if there is anything to write.
     fn write(&mut self, job: &Job, source: Option<&Item>) -> Turn {
         let fence = self.next_fence(job);
+        if let Err(reason) = &self.place {
+            return match source.is_some_and(|item| job.mapping().selects(item)) {
+                true => self.enter(job, reason.clone()),
+                false => self.is_nowhere(job, fence),
+            };
+        }
         let wanted = match state(job.mapping(), &self.key, source.map(Cow::Borrowed), &fence) {
             Ok(item) => item,
             Err(reason) => return self.enter(job, reason),
@@ -185,17 +190,7 @@ impl Rowed {
         if is_foreign {
             // It is as if there were nothing.
             self.target = None;
-            if self.nothing_to_do(job, &wanted, gone).is_some() {
-                return Turn::Done(TaskResult::NotSelected);
-            }
-            self.phase = RowedPhase::Writing;
-            let row = self.row_with(fence, false).put_over(
-                self.row.as_ref(),
-                job.mapping(),
-                &self.source,
-                &self.key,
-            );
-            return self.send(job, vec![row]);
+            return self.is_nowhere(job, fence);
         }
         if let Some(result) = self.nothing_to_do(job, &wanted, gone) {
             return Turn::Done(result);
@@ -210,10 +205,21 @@ impl Rowed {
         }
     }
 
+    /// Nothing of the item is or can be in the target: the row alone is written, if it has to rise.
+    fn is_nowhere(&mut self, job: &Job, fence: Fence) -> Turn {
+        if self.nothing_to_do(job, &Item::default(), true).is_some() {
+            return Turn::Done(TaskResult::NotSelected);
+        }
+        self.phase = RowedPhase::Writing;
+        let row = self.row_with(fence, false);
+        self.send(job, vec![row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key)])
+    }
+
     fn delete(&mut self, job: &Job) -> Turn {
         self.phase = RowedPhase::Writing;
         let row = self.row_with(self.next_fence(job), true);
-        self.send_both(job, &row, Action::Delete(self.target_key.clone()))
+        let place = self.place.clone().unwrap_or_default();
+        self.send_both(job, &row, Action::Delete(place))
     }
 
     /// Is it what this retrofit wrote last, so that a deletion of it is known again by its fence?
