@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """A shop in one table: from `keyfold init` to an index in place, and into a new single-table design, by the documented commands alone.
 
-Usage: python3 tests/messy/shop.py FOLDER, which has `keyfold` and the functions. Standard library only. KEYFOLD_SEED repeats the
+Usage: python3 tests/messy/shop.py FOLDER [in_place | moved | moved_for_good]. FOLDER has `keyfold` and the functions. Standard library only. KEYFOLD_SEED repeats the
 choices of a run as far as the machine allows, KEYFOLD_ITEMS sets how many items there are.
 
 The application (`shop_items.py`) knows nothing of Keyfold and writes all the time. It notes what it wrote; the rules below say which
 keys are announced. Each item of each table is compared with that, attribute by attribute: nothing else may have changed.
 
 The new design has other keys for each entity, and another overloaded index. The application moves there, back, and there again; the table
-that it left follows all the time.
+that it left follows all the time. In a second new design the state of an order is in its key, which moves with it; `plan` says that
+there is no way back from there, and why, and the application moves for good.
 """
 
 import os
@@ -28,7 +29,7 @@ SETTLE_SECONDS = 90
 WRITE_SECONDS = 3
 INDEX = "byCustomerIdStatus"
 SAY = time.monotonic()
-# What the retrofit keeps on items until it is finished.
+# The attributes that the retrofit keeps on items until it is finished.
 OWN = ("keyfold_fence", "keyfold_tombstone", "keyfold_source")
 RETROFIT = "renewed"
 
@@ -42,7 +43,7 @@ attributes = { PK = "string", SK = "string", GSI1PK = "string", GSI1SK = "string
 indexes.GSI1 = { type = "global", partition = "GSI1PK", sort = "GSI1SK" }
 """
 
-# The new design, as somebody writes it into the manifest of `init`. The entities are those of the old one.
+# The new design, which is added to the manifest of `init`. It has the same entities.
 NEW = """
 [tables.NewShop]
 partition = { attribute = "pk" }
@@ -129,6 +130,17 @@ def folded(item):
     if owner is None or "status" not in item:
         return {}
     return {f"{INDEX}_pk": text(f"{owner['S']}#{item['status']['S']}")}
+
+
+ORDER, MOVING_ORDER = 'sort = "order/{orderId}"', 'sort = "order/{status}/{orderId}"'
+
+
+def moving(item):
+    """The item as the second new design has it."""
+    stored = renewed(item)
+    if item["SK"]["S"].startswith("ORDER#"):
+        stored["sk"] = text(f"order/{item['status']['S']}/{item['orderId']['S']}")
+    return stored
 
 
 def renewed(item):
@@ -221,34 +233,57 @@ class Shop:
         self.compared("Shop", lambda item: {**item, **folded(item)})
         self.application.go()
 
-    def moved(self):
-        """Into the new design, back, and there again. The application writes all the time, but for the seconds of each switch."""
+    def designed(self, new):
+        """Adds the new design to the manifest."""
         manifest = self.programs.manifest
-        manifest.write_text(manifest.read_text() + NEW)
+        manifest.write_text(manifest.read_text() + new)
         self.programs.said("check")
         self.again()
+
+    def moved(self):
+        """Into the new design, back, and there again. The application writes all the time, but for the seconds of each switch."""
+        self.designed(NEW)
         plan = self.programs.keyfold("plan", RETROFIT, "--full")
         assert plan["noWayBack"] is None and plan["refused"] == 0, plan
         back = plan["thereAndBack"]
         assert not back["refused"] and not back["changes"] and not back["untried"], back
         say(f"plan: {plan['protocol']}; all of {plan['items']} items come back as they were")
-        self.programs.keyfold("run", RETROFIT)
-        time.sleep(WRITE_SECONDS)
-        self.programs.keyfold("run", RETROFIT)
+        self.filled()
         for table, words in (("NewShop", ()), ("Shop", ("--back",)), ("NewShop", ())):
             self.switched(table, *words)
             time.sleep(WRITE_SECONDS)
             self.both("after the switch to " + table, OWN)
+        self.finished()
+
+    def moved_for_good(self):
+        """Into a design whose keys move."""
+        assert ORDER in NEW
+        self.designed(NEW.replace(ORDER, MOVING_ORDER))
+        plan = self.programs.keyfold("plan", RETROFIT, "--full")
+        why = "the key of a target item can change (`Order`: the target's key contains `status`, which can change)"
+        assert plan["noWayBack"] == why and plan["refused"] == 0, plan
+        self.new = moving
+        self.filled()
+        self.switched("NewShop", "--for-good")
+        time.sleep(WRITE_SECONDS)
+        self.finished()
+
+    def filled(self):
+        self.programs.keyfold("run", RETROFIT)
+        time.sleep(WRITE_SECONDS)
+        self.programs.keyfold("run", RETROFIT)
+
+    def finished(self):
         self.programs.keyfold("finish", RETROFIT)
         self.application.hold()
-        self.compared("NewShop", renewed)
+        count = self.compared("NewShop", self.new)
         self.application.go()
-        say("finished: no mark is left on an item of the new table")
+        say(f"finished: all of {count} items agree in the new table, and no mark is left on them")
 
     def both(self, when, marks):
         """Nothing is lost or added in either table."""
         self.application.hold()
-        count = self.compared("NewShop", renewed, marks)
+        count = self.compared("NewShop", self.new, marks)
         self.compared("Shop", lambda item: item, marks)
         self.application.go()
         say(f"{when}: all of {count} items agree in both tables, attribute by attribute")
@@ -265,7 +300,7 @@ class Shop:
 
     def placed(self, item):
         """Where the application writes an item now."""
-        stored = renewed(item) if self.table == "NewShop" else item
+        stored = self.new(item) if self.table == "NewShop" else item
         return self.table, stored, key_in(self.table, stored)
 
     def again(self):
@@ -273,24 +308,24 @@ class Shop:
         self.programs.end()
         self.programs.start()
 
-    def run(self, seed, half):
-        self.table = "Shop"
+    def run(self, seed, part):
+        self.table, self.new = "Shop", renewed
         self.application = shop_items.Application(self.dynamo, self.truth, seed, self.placed)
         try:
             self.described()
-            half(self)
+            part(self)
         finally:
             writes = self.application.end()
         say(f"{writes} writes of the application meanwhile")
 
 
-def played(folder, seed, half):
+def played(folder, seed, part):
     with tempfile.TemporaryDirectory() as temporary, open(f"{temporary}/log", "w+") as log:
         temporary = pathlib.Path(temporary)
         (temporary / "before.toml").write_text(BEFORE)
         programs = Programs(folder, log, PORT, seed, temporary / "before.toml", temporary / "data")
         try:
-            Shop(programs, temporary, seed).run(seed, half)
+            Shop(programs, temporary, seed).run(seed, part)
         except BaseException:
             log.seek(0)
             print(log.read()[-3000:], file=sys.stderr)
@@ -302,8 +337,9 @@ def played(folder, seed, half):
 def main(folder):
     seed = int(os.environ.get("KEYFOLD_SEED", random.randrange(10**6)))
     say(f"KEYFOLD_SEED={seed} KEYFOLD_ITEMS={ITEMS}")
-    played(folder, seed, Shop.in_place)
-    played(folder, seed, Shop.moved)
+    for part in (Shop.in_place, Shop.moved, Shop.moved_for_good):
+        if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:
+            played(folder, seed, part)
 
 
 main(pathlib.Path(sys.argv[1]).resolve())

@@ -159,6 +159,10 @@ class Application:
 
     def put(self, mine, item):
         self.send("PutItem", lambda table, placed, _: {"TableName": table, "Item": placed}, item)
+        before = self.truth.get(key(item))
+        if before and self.place(before)[2] != self.place(item)[2]:
+            # In this table the new state is in the key: the item has another place now.
+            self.send("DeleteItem", lambda table, _, own: {"TableName": table, "Key": own}, before)
         self.truth[key(item)] = item
         if mine is not None:
             mine[key(item)] = True

@@ -35,14 +35,14 @@ pub enum ProtocolReason {
     SameTable,
     /// The target's key is made of the source's key and of constants, and says which item it is.
     KeyIsFixed,
-    /// The same, where entities have keys of their own: those of the source say which entity it is.
+    /// The same for keys with a template for each entity: the source's key also determines the entity.
     KeyIsFixedByEntity,
     /// The target's key is made of an attribute that can change.
     KeyCanChange {
         /// The attribute, by its name in the target.
         attribute: String,
     },
-    /// The target's key depends on the entity, and the source has no such entity with a key.
+    /// The target's key depends on the entity, and the source has no entity with this name.
     KeyByEntity,
     /// The target's key depends on the entity, which an update of this attribute of the source changes.
     EntityCanChange {
@@ -75,7 +75,7 @@ impl fmt::Display for ProtocolReason {
             }
             ProtocolReason::EntityCanChange { attribute } => write!(
                 f,
-                "the target's key depends on the item's entity, which the source tells by `{attribute}`, which can change"
+                "the target's key depends on the item's entity, which the source recognizes by `{attribute}`, which can change"
             ),
             ProtocolReason::KeyNotUnique { attribute } => {
                 write!(f, "the target's key does not keep `{attribute}` of the source's key exactly")
@@ -114,12 +114,12 @@ pub(super) fn moving_keys<'t>(
     target.entities.iter().enumerate().filter_map(of_entity).collect()
 }
 
-/// Has the target keys that only some entities have?
+/// True if a template of the target's primary key is for one entity only.
 fn is_by_entity(target: &Table) -> bool {
     target.key_attributes().flat_map(KeyAttribute::rules).any(|rule| rule.entity.is_some())
 }
 
-/// Does the source's key of an entity decide that of the target's entity with this name, and can it be had from it again?
+/// Checks, for one entity of the target, that the source's key determines the target's key and can be computed from it again.
 fn entity_key_is_fixed(
     retrofit: &Retrofit,
     source: &Table,
@@ -174,8 +174,7 @@ fn entity_key_is_fixed(
     }
 }
 
-/// The attribute that decides, where the source's key does not, whether an item is of this entity or of one with other keys. An update
-/// of it would move the item.
+/// A non-key attribute that distinguishes this entity from one with other keys. An update of it would move the item.
 fn decides_between_keys<'s>(source: &'s Table, target: &Table, entity: EntityId) -> Option<&'s str> {
     let is_key = |when: &When| source.key_attributes().any(|key| key.name == when.attribute);
     let rules = |table: &'_ Table, id: EntityId| {
@@ -195,7 +194,7 @@ fn decides_between_keys<'s>(source: &'s Table, target: &Table, entity: EntityId)
     })
 }
 
-/// The attributes of the source's key with what each of them is folded from for an entity; `None` where that cannot be read back.
+/// The source's key attributes, each with the attributes that an entity's template folds into it; `None` if they cannot be read back.
 fn said_by_key(source: &Table, entity: EntityId) -> Vec<(&str, Option<Vec<&str>>)> {
     let mut said = Vec::new();
     for key in source.key_attributes() {

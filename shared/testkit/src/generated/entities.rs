@@ -1,4 +1,4 @@
-//! Two tables in a single-table design, whose entities have keys of their own: each made of what stands in the other.
+//! Two tables in a single-table design, with key templates for each entity. Each table's key can be computed from the other's.
 
 use std::fmt::Write;
 
@@ -18,14 +18,14 @@ partition = { attribute = "P9" }
 sort = { attribute = "S9" }
 indexes.index2 = { partition = { attribute = "H1" }, sort = { attribute = "H2" } }
 "#;
-/// Of what an entity's keys are made in the source, and in the target.
+/// Key templates of an entity: the source's partition and sort key, then the target's.
 const KEYS: [[&str; 4]; 6] = [
     ["c#{i1}", "K#{i2}", "x#{i1}", "K!{i2}"],
     ["c#{i1}", "K#{i2}[#{t1}]", "K/{i1}", "K:{i2}[:{t1}]"],
     ["o#{i1}", "K", "x#{i1}", "K"],
     ["{i1}", "K{n1:number}~{i2}", "x#{n1:number}", "K~{i1}~{i2}"],
     ["p{i1}", "K-{i2}", "x#{PK}", "K{SK}"],
-    // Keys of several entities are made alike.
+    // Several entities can have the same target template.
     ["d#{i1}", "K#{i2}", "x#{i1}", "{i2}"],
 ];
 
@@ -66,7 +66,7 @@ pub(super) fn tables(random: &mut Random) -> String {
     source + &target
 }
 
-/// Attributes of both tables. Some ids stand in keys alone.
+/// Attributes of both tables. Some ids exist only in keys.
 fn attributes(random: &mut Random) -> String {
     let mut text =
         "attributes.n1 = \"number\"\nattributes.n2 = \"number\"\nattributes.t1 = \"timestamp\"\n".to_owned();

@@ -1,4 +1,4 @@
-//! Primary keys by entity. An entity of the source and the entity of the target with its name are one.
+//! Primary keys by entity. Entities of the source and of the target are paired by name.
 //!
 //! Where the source's key fixes the target's, each key is made of the other. A key is taken apart by the templates of its entity in one
 //! table, and made by those of the other. Each way is checked by the other: two source keys never have one target key.
@@ -14,7 +14,7 @@ use crate::key::Unfolded;
 use crate::model::{Entity, EntityId, FoldRule, KeyAttribute, Table, When};
 use crate::value::{AttributeValue, Item, Name};
 
-/// Does an entity of the table have a primary key of its own?
+/// True if a template of the primary key is for one entity only.
 pub(super) fn has_entity_keys(table: &Table) -> bool {
     table.key_attributes().flat_map(KeyAttribute::rules).any(|rule| rule.entity.is_some())
 }
@@ -47,13 +47,13 @@ impl Mapping {
         found.all(|other| other == first).then_some(first)
     }
 
-    /// A source item's attributes and its key do not say the same.
+    /// The error for a source item whose attributes contradict its key.
     pub(super) fn not_fixed(&self, source_item: &Item) -> ItemError {
         let key = &self.target.partition.name;
         self.target.item_error(None, Some(key), source_item, ItemProblem::KeyNotFixed)
     }
 
-    /// Folds the keys of the target's entity that has the name of the item's entity in the source, where nothing but these keys tells it.
+    /// Folds the keys of the target's entity with the same name, if the target recognizes its items by these keys only.
     pub(super) fn fold_paired_key(
         &self,
         of_source: Option<EntityId>,
@@ -65,14 +65,14 @@ impl Mapping {
         self.target.key_attributes().try_for_each(|key| self.target.fold_own_key(item, &key.name, id))
     }
 
-    /// Of entities that the key does not tell apart, the keys must be the same.
+    /// The target's key for a source key. If the source key fits several entities, all of them must have the same target key.
     fn place(&self, key: &Item) -> Option<Item> {
         let mut found = (0..self.source.entities.len()).filter_map(|at| self.place_of(EntityId(at), key));
         let first = found.next()?;
         found.all(|other| other == first).then_some(first)
     }
 
-    /// The target's key for the key of an item of this entity; `None` if it can be of none.
+    /// The target's key for an item of this entity; `None` if the source's key does not fit the entity.
     fn place_of(&self, entity: EntityId, key: &Item) -> Option<Item> {
         let declared = &self.source.entities[entity.0];
         let (id, _) = self.target.entity(&declared.name)?;
@@ -86,14 +86,14 @@ impl Mapping {
     }
 }
 
-/// Does nothing but the beginning of its own folded key tell an entity of the table?
+/// True if the table recognizes the entity by the beginning of a folded key.
 pub(super) fn is_told_by_key(table: &Table, entity: &Entity) -> bool {
     let is_folded =
         |when: &When| table.key_attributes().any(|key| key.name == when.attribute && !key.rules().is_empty());
     entity.when.iter().any(is_folded)
 }
 
-/// The attributes that a primary key of an entity says. `None` if its templates cannot make this key.
+/// The attribute values in a primary key, read by the templates of an entity; `None` if they cannot make this key.
 fn key_parts(table: &Table, entity: EntityId, key: &Item) -> Option<Item> {
     let mut said = Item::default();
     for attribute in table.key_attributes() {

@@ -131,7 +131,7 @@ fn an_item_whose_key_and_attributes_differ_is_refused() {
     assert!(there.target_key(&item(r##"{"PK":{"S":"odd"},"SK":{"S":"PROFILE"}}"##)).is_err());
 }
 
-/// Of one target key, nobody could say which source item it is of. Then neither has it.
+/// A shared target key could not be mapped back, so both source keys are refused.
 #[test]
 fn two_source_keys_never_have_one_target_key() {
     let text = SHOP.replace("sort = \"o#{placed}#{orderId}\"", "sort = \"o#{orderId}\"");
@@ -157,7 +157,7 @@ fn the_reason_says_which_entity_has_a_key_that_can_move() {
     let moving = with("sort = \"order/{orderId}/{placed}\"", "sort = \"order/{status}/{orderId}/{placed}\"");
     assert_eq!(moving.protocol(), Protocol::Ledger);
     assert_eq!(reasons(&moving), ["order: the target's key contains `status`, which can change"]);
-    // An item still gets the key of the target's entity with its entity's name, which nothing but this key tells.
+    // The item still gets the key of the target's entity with the same name, although the target recognizes it by this key only.
     let target = moving.target_item(&item(ORDER)).unwrap().unwrap();
     assert_eq!(key_of(&target, ["pk", "sk"]), ["customer/7", "order/open/42/2024-05-01T00:00:00Z"]);
     let lost = with("sort = \"order/{orderId}/{placed}\"", "sort = \"order/{orderId}\"");
@@ -165,7 +165,7 @@ fn the_reason_says_which_entity_has_a_key_that_can_move() {
     let typed = with("when = { SK = { begins-with = \"o#\" } }", "when = { type = \"Order\" }");
     assert_eq!(reasons(&typed).len(), 3, "{:?}", reasons(&typed));
     assert!(
-        reasons(&typed)[1].contains("which the source tells by `type`, which can change"),
+        reasons(&typed)[1].contains("which the source recognizes by `type`, which can change"),
         "{:?}",
         reasons(&typed)
     );
@@ -188,7 +188,7 @@ fn entities_that_the_key_does_not_tell_apart_need_one_key() {
         "when = { sk = { begins-with = \"profile\" }, email = { exists = false } }\npartition = \"silent/{customerId}\"",
     );
     assert!(
-        reasons(&apart).iter().all(|reason| reason.contains("tells by `email`")),
+        reasons(&apart).iter().all(|reason| reason.contains("recognizes by `email`")),
         "{:?}",
         reasons(&apart)
     );
