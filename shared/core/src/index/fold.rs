@@ -184,7 +184,12 @@ impl Table {
     }
 
     /// Adds one of the table's own folded keys, for an entity that is identified by the key's prefix.
-    pub(crate) fn fold_own_key(&self, item: &mut Item, name: &str, entity: EntityId) -> Result<(), ItemError> {
+    pub(crate) fn fold_own_key(
+        &self,
+        item: &mut Item,
+        name: &str,
+        entity: EntityId,
+    ) -> Result<(), ItemError> {
         let Some(key) = self.key_attributes().find(|key| key.name == name) else { return Ok(()) };
         let KeySource::Folded(rules) = &key.source else { return Ok(()) };
         let value = fold(rules, Some(entity), item)
