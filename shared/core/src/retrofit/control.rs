@@ -41,7 +41,7 @@ pub use delivery::Delivery;
 pub use phase::{Direction, Phase};
 
 /// The form of the control table's rows, with the digests in them: raise the version when a row or a digest changes.
-pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 2 };
+pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 3 };
 
 /// The control table's partition key.
 pub const PARTITION: &str = "pk";
@@ -209,6 +209,10 @@ pub struct RetrofitState {
     pub exempt: Vec<String>,
     /// During a stop: the second since 1970 from which on writers may have been stopped.
     pub stopped_at: Option<u64>,
+    /// During a stop: does it lead to `settled`, without a way back?
+    pub for_good: bool,
+    /// The second since 1970 at which writers were moved last.
+    pub turned_at: Option<u64>,
 }
 
 /// The stream that is followed from the target back to the source.
@@ -418,6 +422,8 @@ impl RetrofitState {
             revising: false,
             exempt: Vec::new(),
             stopped_at: None,
+            for_good: false,
+            turned_at: None,
         }
     }
 
@@ -523,7 +529,7 @@ impl RetrofitState {
     }
 
     /// Is this mapping of the same two tables, by the same protocol and the same keys?
-    fn check_fixed(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
+    pub(super) fn check_fixed(&self, mapping: &super::Mapping) -> Result<(), ControlError> {
         if self.fixed_digest == mapping.fixed_digest() {
             return Ok(());
         }
@@ -572,6 +578,7 @@ impl RetrofitState {
             generation,
             since: None,
             stopped_at: None,
+            for_good: false,
             version: self.version + 1,
             ..self.clone()
         }
@@ -765,6 +772,8 @@ impl RetrofitState {
         row.insert("version", number(self.version));
         row.extend(self.since.iter().map(|seconds| ("since", number(*seconds))));
         row.extend(self.stopped_at.map(|seconds| ("stoppedAt", number(seconds))));
+        row.extend(self.for_good.then_some(("forGood", AttributeValue::Bool(true))));
+        row.extend(self.turned_at.map(|seconds| ("turnedAt", number(seconds))));
         row.extend(self.swept.then_some(("swept", AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream", text(stream))));
         row.extend(self.rows_since.map(|seconds| ("rowsSince", number(seconds))));
@@ -810,9 +819,11 @@ impl RetrofitState {
             version: whole(row, "version")?,
             since: whole(row, "since"),
             stopped_at: whole(row, "stoppedAt"),
-            swept: matches!(row.get("swept"), Some(AttributeValue::Bool(true))),
+            for_good: is_true(row, "forGood"),
+            turned_at: whole(row, "turnedAt"),
+            swept: is_true(row, "swept"),
             fixed_digest: text(row, "fixed")?.to_owned(),
-            revising: matches!(row.get("revising"), Some(AttributeValue::Bool(true))),
+            revising: is_true(row, "revising"),
             rows_since: whole(row, "rowsSince"),
             exempt: list(row, "exempt")?,
             generation: match row.contains_key("generation") {
@@ -862,6 +873,10 @@ fn list(row: &Item, name: &str) -> Option<Vec<String>> {
         Some(AttributeValue::L(values)) => values.iter().map(text).collect(),
         Some(_) => None,
     }
+}
+
+fn is_true(row: &Item, name: &str) -> bool {
+    matches!(row.get(name), Some(AttributeValue::Bool(true)))
 }
 
 pub(super) fn whole(row: &Item, name: &str) -> Option<u64> {

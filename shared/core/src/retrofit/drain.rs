@@ -15,10 +15,11 @@ use super::protocol::LedgerRow;
 use super::protocol_choice::Protocol;
 use super::quarantine::Quarantined;
 use super::record::ChangeRecord;
+use super::verify::expiry;
 use crate::value::Item;
 
 /// How far an operator's clock may be off that of AWS, which refuses requests beyond it.
-const CLOCK_SECONDS_MAX: u64 = 300;
+pub(super) const CLOCK_SECONDS_MAX: u64 = 300;
 
 /// The item's row and the item on both sides, read strongly, the row first.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +111,16 @@ impl Job {
     pub fn is_out(&self, sides: Sides<'_>) -> bool {
         let fits = |item| self.mapping().carried(Cow::Borrowed(item)).is_ok();
         sides.target.is_none() && sides.source.is_some_and(|item| !fits(item))
+    }
+
+    /// Is the item on one side only, because its time is over? `expires`: whether the time to live of the two tables is on.
+    pub fn is_expired(&self, sides: Sides<'_>, expires: [bool; 2], now_seconds: u64) -> bool {
+        let mapping = self.mapping();
+        match (sides.source, sides.target) {
+            (Some(item), None) => expires[0] && expiry::is_over(mapping.source(), item, now_seconds),
+            (None, Some(item)) => expires[1] && expiry::is_over(mapping.target(), item, now_seconds),
+            _ => false,
+        }
     }
 
     /// Does this entry of the quarantine say so of this change, and that it is accepted?

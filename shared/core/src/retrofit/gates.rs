@@ -118,7 +118,7 @@ impl fmt::Display for Gate {
                 write!(
                     f,
                     "a backfill, a comparison or a repair is still at work on {segments} segment{plural}; \
-                     if it was killed, try again in a minute"
+                     if it was killed, its lease runs out in a few minutes"
                 )
             }
             Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),

@@ -182,6 +182,8 @@ impl Operator {
             stream: stream_with_images(&there),
             is_global: !there.replicas().is_empty(),
             indexes_not_active: not_active.collect(),
+            // Without the right to ask, an item whose time is over counts as any other.
+            expires: self.tables.expires(role).await.unwrap_or(false),
         };
         self.arns.lock().unwrap_or_else(PoisonError::into_inner)[place(role)] = Some(facts.arn.clone());
         Ok(Reply::Table(facts))

@@ -1,6 +1,7 @@
 //! What is still to arrive: the items that the streams name, looked up as their records are read.
 //!
-//! Memory is bounded. A change that has arrived stays so: of the items that lack nothing only those of late are kept, because the last
+//! Memory is bounded by the number of items, not by their size: records of the closed table are kept with both images until they are
+//! examined, before the stop too. A change that has arrived stays so: of the items that lack nothing only those of late are kept, because the last
 //! look asks again whether the closed table's stream has shown the retrofit's last write to them. Beyond [`LACKING_MAX`] items that lack
 //! something, the replicator is too far behind for a stop. Of the closed table's records a digest of a few bytes is kept; where these are too
 //! many, that stream is read once more for the items that still lack something.
@@ -14,11 +15,12 @@ use super::known::Known;
 use super::outcome::BacklogReport;
 use super::parts::Turn;
 use crate::retrofit::control::{self, RetrofitState};
-use crate::retrofit::drain::{Newest, Sides, Sign};
+use crate::retrofit::drain::{CLOCK_SECONDS_MAX, Newest, Sides, Sign};
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::protocol::LedgerRow;
 use crate::retrofit::quarantine::{Quarantined, accepted_key};
+use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::request::TableRole;
 use crate::retrofit::source_key::SourceKey;
 use crate::retrofit::task::ItemTask;
@@ -61,6 +63,11 @@ struct Pending {
     newest: Option<Newest>,
     /// The second of its newest change.
     seconds: u64,
+    /// Did a time to live delete it last?
+    expired: bool,
+    /// Must the closed table's stream show the retrofit's last write to it? Not of what changed before the writers moved last: the
+    /// retrofit has not written it since.
+    needs_sign: bool,
     lack: Lack,
 }
 
@@ -79,7 +86,8 @@ pub(super) struct Arrivals {
     job: Arc<Job>,
     /// Tables as the job has them: the one that changes are carried from, and the other one.
     roles: [TableRole; 2],
-    was_reversed: bool,
+    /// The second at which the writers moved last; `None` if the other table was never open.
+    turned_at: Option<u64>,
     pending: BTreeMap<SourceKey, Pending>,
     signs: HashSet<u64>,
     /// Digests were dropped: only those of items that lack something are kept.
@@ -87,7 +95,7 @@ pub(super) struct Arrivals {
     items: u64,
     look: Option<Look>,
     /// Records of the closed table that were not examined yet.
-    pub(super) unexamined: Vec<crate::retrofit::record::ChangeRecord>,
+    pub(super) unexamined: Vec<ChangeRecord>,
 }
 
 impl Arrivals {
@@ -99,7 +107,7 @@ impl Arrivals {
         Arrivals {
             job,
             roles,
-            was_reversed: head.was_reversed(),
+            turned_at: turned_at(head),
             pending: BTreeMap::new(),
             signs: HashSet::new(),
             few_signs: false,
@@ -111,7 +119,7 @@ impl Arrivals {
 
     /// From now on by the job of this row.
     pub(super) fn carry_by(&mut self, head: &RetrofitState, job: Arc<Job>) {
-        (self.job, self.was_reversed) = (job, head.was_reversed());
+        (self.job, self.turned_at) = (job, turned_at(head));
     }
 
     /// The table whose writers are to be stopped.
@@ -133,16 +141,20 @@ impl Arrivals {
         let StreamedChange { record, seconds } = change;
         let Some(key) = SourceKey::of(self.job.mapping().source(), &record.key) else { return };
         let newest = Newest::of(head, record.sequence, seconds);
+        let expired = record.kind == ChangeKind::Remove { expired: true };
+        let needs_sign = self.turned_at.is_some_and(|turned| seconds + CLOCK_SECONDS_MAX >= turned);
         match self.pending.get_mut(&key) {
             Some(known) => {
                 known.lack = Lack::Look;
+                known.needs_sign |= needs_sign;
                 if known.newest.as_ref().is_none_or(|known| known.sequence < newest.sequence) {
-                    (known.newest, known.seconds) = (Some(newest), seconds);
+                    (known.newest, known.seconds, known.expired) = (Some(newest), seconds, expired);
                 }
             }
             None => {
                 self.items += 1;
-                let pending = Pending { key: record.key, newest: Some(newest), seconds, lack: Lack::Look };
+                let (newest, lack) = (Some(newest), Lack::Look);
+                let pending = Pending { key: record.key, newest, seconds, expired, needs_sign, lack };
                 self.pending.insert(key, pending);
             }
         }
@@ -166,8 +178,10 @@ impl Arrivals {
     /// longer.
     pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
-        let pending = Pending { key: key.clone(), newest: None, seconds: 0, lack: Lack::Look };
-        self.pending.entry(source).or_insert(pending).lack = Lack::Look;
+        let (key, lack) = (key.clone(), Lack::Look);
+        let new = Pending { key, newest: None, seconds: 0, expired: false, needs_sign: true, lack };
+        let pending = self.pending.entry(source).or_insert(new);
+        (pending.lack, pending.needs_sign) = (Lack::Look, true);
     }
 
     /// Too many digests: they are dropped, and the closed table's stream has to be read once more. True if so.
@@ -261,18 +275,18 @@ impl Arrivals {
         self.keys(look).zip(rows).map(|(key, row)| self.job.place(key, row.as_ref())).collect()
     }
 
-    /// Entries of the quarantine and their acceptances, for the items that are out.
+    /// Entries of the quarantine and their acceptances, for the items that are out or differ: somebody may have accepted that.
     fn acceptance_keys(&self, look: &Look) -> Vec<Item> {
         let mapping = self.job.mapping();
-        let out = look.keys.iter().filter(|key| self.lack_of(key) == Some(Lack::Acceptance));
-        out.flat_map(|key| entry_keys(mapping, key)).collect()
+        self.unaccepted(look).flat_map(|key| entry_keys(mapping, key)).collect()
     }
 
-    fn lack_of(&self, key: &SourceKey) -> Option<Lack> {
-        self.pending.get(key).map(|pending| pending.lack)
+    fn unaccepted<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = &'l SourceKey> {
+        let lack = |key: &&SourceKey| self.pending.get(*key).map(|pending| pending.lack);
+        look.keys.iter().filter(move |key| matches!(lack(key), Some(Lack::Acceptance | Lack::Agreement)))
     }
 
-    pub(super) fn take(&mut self, _known: &Known, reply: Reply) {
+    pub(super) fn take(&mut self, known: &Known, reply: Reply) {
         let Reply::Items(items) = reply else { unreachable!("{reply:?} does not answer a look") };
         let Some(mut look) = self.look.take() else { unreachable!("a look asked for it") };
         if look.rows.is_none() {
@@ -281,8 +295,8 @@ impl Arrivals {
             look.sources = Some(items);
         } else if look.targets.is_none() {
             look.targets = Some(items);
-            self.judge(&look);
-            if !look.keys.iter().any(|key| self.lack_of(key) == Some(Lack::Acceptance)) {
+            self.judge(known, &look);
+            if self.unaccepted(&look).next().is_none() {
                 return;
             }
         } else {
@@ -291,7 +305,7 @@ impl Arrivals {
         self.look = Some(look);
     }
 
-    fn judge(&mut self, look: &Look) {
+    fn judge(&mut self, known: &Known, look: &Look) {
         let (Some(rows), Some(sources), Some(targets)) = (&look.rows, &look.sources, &look.targets) else {
             unreachable!("all were read")
         };
@@ -300,9 +314,10 @@ impl Arrivals {
         for (at, key) in look.keys.iter().enumerate() {
             let target = places[at].as_ref().and_then(|_| targets.next()).and_then(Option::as_ref);
             let sides = Sides { row: rows[at].as_ref(), source: sources[at].as_ref(), target };
-            let newest = self.pending.get(key).and_then(|pending| pending.newest.as_ref());
-            let lack = self.lack(key, newest, sides);
-            self.now_lacks(key, lack);
+            if let Some(pending) = self.pending.get(key) {
+                let lack = self.lack(known, key, pending, sides);
+                self.now_lacks(key, lack);
+            }
         }
     }
 
@@ -312,22 +327,28 @@ impl Arrivals {
         }
     }
 
-    fn lack(&self, key: &SourceKey, newest: Option<&Newest>, sides: Sides<'_>) -> Lack {
+    fn lack(&self, known: &Known, key: &SourceKey, pending: &Pending, sides: Sides<'_>) -> Lack {
         let wanted = self.job.last_write(sides);
         let is_shown = || wanted.is_none_or(|sign| self.signs.contains(&digest(key, &sign)));
+        let expires = self.roles.map(|role| known.table(role).expires);
+        let is_expired = self.job.is_expired(sides, expires, known.seconds());
+        let is_gone = sides.source.is_none() && (sides.target.is_none() || is_expired);
         match () {
+            // Time to live goes on during a stop. The other table's own deletes what is left there.
+            () if pending.expired && is_gone => Lack::Nothing,
             () if self.job.is_out(sides) => Lack::Acceptance,
-            () if newest.is_some_and(|newest| !self.job.has_arrived(newest, sides)) => Lack::Arrival,
-            () if !self.job.agrees(sides) => Lack::Agreement,
-            () if self.was_reversed && !is_shown() => Lack::Sight,
+            () if pending.newest.as_ref().is_some_and(|newest| !self.job.has_arrived(newest, sides)) => {
+                Lack::Arrival
+            }
+            () if !self.job.agrees(sides) && !is_expired => Lack::Agreement,
+            () if self.turned_at.is_some() && pending.needs_sign && !is_shown() => Lack::Sight,
             () => Lack::Nothing,
         }
     }
 
     fn accept(&mut self, look: &Look, items: &[Option<Item>]) {
-        let out = look.keys.iter().filter(|key| self.lack_of(key) == Some(Lack::Acceptance));
-        let out: Vec<SourceKey> = out.cloned().collect();
-        for (key, pair) in out.iter().zip(items.chunks(2)) {
+        let unaccepted: Vec<SourceKey> = self.unaccepted(look).cloned().collect();
+        for (key, pair) in unaccepted.iter().zip(items.chunks(2)) {
             let newest = self.pending.get(key).and_then(|pending| pending.newest.as_ref());
             if entry(pair).is_some_and(|entry| self.job.is_accepted(&entry, newest)) {
                 self.now_lacks(key, Lack::Nothing);
@@ -342,14 +363,16 @@ impl Arrivals {
 
     /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
     /// or stuck holds nobody up; carrying a change twice does no harm.
-    pub(super) fn to_carry(&self, before_seconds: u64) -> Vec<ItemTask> {
-        let late = |pending: &&Pending| {
+    pub(super) fn to_carry(&mut self, before_seconds: u64) -> Vec<ItemTask> {
+        let late = |pending: &&mut Pending| {
             matches!(pending.lack, Lack::Arrival | Lack::Acceptance) && pending.seconds < before_seconds
         };
-        let task = |pending: &Pending| {
-            Some(self.job.carry_now(&pending.key, pending.newest.as_ref()?.sequence.clone()))
+        let job = Arc::clone(&self.job);
+        let task = |pending: &mut Pending| {
+            pending.needs_sign = true;
+            Some(job.carry_now(&pending.key, pending.newest.as_ref()?.sequence.clone()))
         };
-        self.pending.values().filter(late).filter_map(task).collect()
+        self.pending.values_mut().filter(late).filter_map(task).collect()
     }
 
     pub(super) fn report(&self) -> BacklogReport {
@@ -364,6 +387,11 @@ impl Arrivals {
             first: self.lacking().take(NAMED_MAX).map(|(key, _)| key.clone()).collect(),
         }
     }
+}
+
+/// The second at which the writers moved last, if the other table was ever open.
+fn turned_at(head: &RetrofitState) -> Option<u64> {
+    head.was_reversed().then(|| head.turned_at.unwrap_or(0))
 }
 
 /// The keys of an item's entry in the quarantine and of its acceptance.

@@ -93,14 +93,14 @@ impl Comparing {
         })
     }
 
-    pub(super) fn take(&mut self, _known: &Known, reply: Reply) {
+    pub(super) fn take(&mut self, known: &Known, reply: Reply) {
         self.step = match (std::mem::replace(&mut self.step, CompareStep::Over), reply) {
             (CompareStep::Scanning, Reply::Page { items, last }) => self.scanned(items, last),
             (CompareStep::Rows { scanned, keys }, Reply::Items(rows)) => {
                 CompareStep::Others { scanned, keys, rows }
             }
             (CompareStep::Others { scanned, keys, rows }, Reply::Items(others)) => {
-                let doubtful = self.compare(&scanned, &keys, &rows, &others);
+                let doubtful = self.compare(known, &scanned, &keys, &rows, &others);
                 if doubtful.is_empty() { self.go_on() } else { CompareStep::Acceptances(doubtful) }
             }
             (CompareStep::Acceptances(keys), Reply::Items(rows)) => {
@@ -162,11 +162,13 @@ impl Comparing {
     /// The items that do not agree. One that does not fit is among them: its record may be late, and then no entry names it.
     fn compare(
         &self,
+        known: &Known,
         scanned: &[Item],
         keys: &[Item],
         rows: &[Option<Item>],
         others: &[Option<Item>],
     ) -> Vec<SourceKey> {
+        let expires = self.roles.map(|role| known.table(role).expires);
         let mut others = others.iter();
         let mut doubtful = Vec::new();
         for ((item, key), row) in scanned.iter().zip(keys).zip(rows) {
@@ -175,7 +177,7 @@ impl Comparing {
             let other = if is_asked { others.next().and_then(Option::as_ref) } else { None };
             let (source, target) = if self.second { (other, Some(item)) } else { (Some(item), other) };
             let sides = Sides { row: row.as_ref(), source, target };
-            if !self.job.agrees(sides) {
+            if !self.job.agrees(sides) && !self.job.is_expired(sides, expires, known.seconds()) {
                 doubtful.extend(SourceKey::of(self.job.mapping().source(), key));
             }
         }

@@ -3,11 +3,12 @@
 use super::effect::{Effect, Failure, FailureKind, Reply, TablePolicy};
 use super::known::{Known, TableMark};
 use super::outcome::Outcome;
-use super::parts::Turn;
+use super::parts::{Stored, Turn, one_row};
 use crate::model::Table;
-use crate::retrofit::control::{Direction, RetrofitState};
+use crate::retrofit::control::{self, Direction, RetrofitState};
 use crate::retrofit::request::TableRole;
 use crate::retrofit::stop::{PolicyError, TableDoor, same_policy};
+use crate::value::Item;
 
 /// The pause before a policy is changed again: DynamoDB takes no change for 15 seconds after another one.
 const CHANGE_PAUSE_MS: u64 = 500;
@@ -80,10 +81,20 @@ pub(super) struct Enforcing {
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Reading,
-    Changing { text: Option<String>, revision: Option<String> },
-    Waiting { until_ms: u64 },
+    /// During a stop: is the row still the one that is known? An operator that slept must not close a table that was opened since.
+    Confirming {
+        text: Option<String>,
+        revision: Option<String>,
+    },
+    Changing {
+        text: Option<String>,
+        revision: Option<String>,
+    },
+    Waiting {
+        until_ms: u64,
+    },
     Tagging,
-    Over,
+    Over(Stored),
 }
 
 impl Enforcing {
@@ -91,16 +102,26 @@ impl Enforcing {
     pub(super) fn new(known: &Known) -> Enforcing {
         let head = known.head();
         let door = |role: &TableRole| head.door(direction(*role));
-        let mut policies = TABLES.to_vec();
+        // A table that is gone has none.
+        let there = TABLES.iter().filter(|role| !known.table(**role).arn.is_empty()).copied();
+        let (mut policies, mut tags): (Vec<_>, Vec<_>) = (there.clone().collect(), there.collect());
         // A stop closes before it opens. Afterwards the table that opens comes first: its writers are waiting.
         policies.sort_by_key(|role| {
             door(role) != if head.phase.is_stop() { TableDoor::Shut } else { TableDoor::Open }
         });
-        let (policies, step) = match head.exempt.is_empty() {
-            true => (Vec::new(), Step::Tagging),
-            false => (policies, Step::Reading),
-        };
-        Enforcing { policies, tags: TABLES.to_vec(), step }
+        // Tags hold nobody up: they wait until the stop is over.
+        if head.phase.is_stop() {
+            tags.clear();
+        }
+        match head.exempt.is_empty() {
+            true => Enforcing { step: after_policies(&tags), policies: Vec::new(), tags },
+            false => Enforcing { policies, tags, step: Step::Reading },
+        }
+    }
+
+    /// The tags alone.
+    pub(super) fn of_tags() -> Enforcing {
+        Enforcing { policies: Vec::new(), tags: TABLES.to_vec(), step: Step::Tagging }
     }
 
     /// Policies may still be other ones than the row says.
@@ -116,16 +137,21 @@ impl Enforcing {
         }
     }
 
-    pub(super) fn next(&self, known: &Known) -> Turn<()> {
+    /// `Raced` if the row was changed before a table was closed.
+    pub(super) fn next(&self, known: &Known) -> Turn<Stored> {
         let table = self.table();
         match &self.step {
             Step::Reading => Turn::Ask(Effect::Policy(table)),
+            Step::Confirming { .. } => Turn::Ask(Effect::Read {
+                table: TableRole::Control,
+                keys: vec![control::head_key(&known.head().retrofit)],
+            }),
             Step::Changing { text, revision } => {
                 Turn::Ask(Effect::SetPolicy { table, text: text.clone(), revision: revision.clone() })
             }
             Step::Waiting { until_ms } => Turn::Ask(Effect::Wait { until_ms: *until_ms }),
             Step::Tagging => Turn::Ask(Effect::Tag { table, write: Some(TableMark::text(known.head())) }),
-            Step::Over => Turn::Over(()),
+            Step::Over(end) => Turn::Over(end.clone()),
         }
     }
 
@@ -134,6 +160,9 @@ impl Enforcing {
             Reply::Policy(there) => {
                 let revision = there.as_ref().map(|policy| policy.revision.clone());
                 match wanted(known, known.head(), self.table(), there.as_ref())? {
+                    Some(text) if known.head().phase.is_stop() => {
+                        self.step = Step::Confirming { text, revision };
+                    }
                     Some(text) => self.step = Step::Changing { text, revision },
                     // Reads are eventually consistent: this one may be older than the own change.
                     None if is_stale(known, self.table(), there.as_ref()) => {
@@ -142,6 +171,7 @@ impl Enforcing {
                     None => self.next_policy(),
                 }
             }
+            Reply::Items(items) => self.confirm(known, &items),
             Reply::Changed(true) => {
                 if let Step::Changing { text, .. } = &self.step {
                     let at = usize::from(self.table() == TableRole::Target);
@@ -161,10 +191,27 @@ impl Enforcing {
         Ok(())
     }
 
-    /// A tag that cannot be written is no reason to keep writers out.
-    pub(super) fn skip_tag(&mut self) -> bool {
+    fn confirm(&mut self, known: &mut Known, items: &[Option<Item>]) {
+        let there = RetrofitState::read(known.mapping.name(), one_row(items)).ok();
+        let is_same = there.as_ref().map(|head| head.version) == Some(known.head().version);
+        self.step = match std::mem::replace(&mut self.step, Step::Reading) {
+            Step::Confirming { text, revision } if is_same => Step::Changing { text, revision },
+            _ => {
+                known.head.clone_from(&there);
+                Step::Over(Stored::Raced(there))
+            }
+        };
+    }
+
+    /// A tag that cannot be written is no reason to keep writers out. True if one was at hand.
+    pub(super) fn skip_tag(&mut self, known: &mut Known, failure: &Failure) -> bool {
         let tagging = self.step == Step::Tagging;
         if tagging {
+            known.notes.push(format!(
+                "the tag of table `{}` could not be written ({}): a control table that is restored to an earlier time is not noticed",
+                model(known, self.table()).name,
+                failure.code
+            ));
             self.next_tag();
         }
         tagging
@@ -172,14 +219,12 @@ impl Enforcing {
 
     fn next_policy(&mut self) {
         self.policies.remove(0);
-        self.step = if self.is_behind() { Step::Reading } else { Step::Tagging };
+        self.step = if self.is_behind() { Step::Reading } else { after_policies(&self.tags) };
     }
 
     fn next_tag(&mut self) {
         self.tags.remove(0);
-        if self.tags.is_empty() {
-            self.step = Step::Over;
-        }
+        self.step = after_policies(&self.tags);
     }
 
     /// The table at hand; after the last one, any.
@@ -188,14 +233,22 @@ impl Enforcing {
     }
 }
 
+fn after_policies(tags: &[TableRole]) -> Step {
+    if tags.is_empty() { Step::Over(Stored::Done) } else { Step::Tagging }
+}
+
 /// Can policies stop the writers of a table, and can this operator see that they have? Asked before anybody is stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DoorCheck {
     /// The table whose writers are to be stopped.
     closes: TableRole,
+    /// The roles that may write to it once it follows.
+    exempt: Vec<String>,
     at: usize,
     step: CheckStep,
     begun_ms: u64,
+    /// A policy would be invalid or too large.
+    refused: Option<Outcome>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,20 +259,23 @@ enum CheckStep {
     },
     Reading,
     /// The rights to change it are asked with a revision that is not there.
-    Trying,
+    Trying {
+        text: Option<String>,
+    },
     /// The same for deleting it, which is how a table without another policy is opened.
     TryingDelete,
     Over,
 }
 
 impl DoorCheck {
-    pub(super) fn of(known: &Known, closes: TableRole) -> DoorCheck {
-        DoorCheck { closes, at: 0, step: CheckStep::Probing, begun_ms: known.now_ms }
+    pub(super) fn of(known: &Known, closes: TableRole, exempt: Vec<String>) -> DoorCheck {
+        DoorCheck { closes, exempt, at: 0, step: CheckStep::Probing, begun_ms: known.now_ms, refused: None }
     }
 
     /// The rights alone: during a stop a trial write is denied.
     pub(super) fn of_rights(known: &Known, closes: TableRole) -> DoorCheck {
-        DoorCheck { step: CheckStep::Reading, ..DoorCheck::of(known, closes) }
+        let exempt = known.head().exempt.clone();
+        DoorCheck { step: CheckStep::Reading, ..DoorCheck::of(known, closes, exempt) }
     }
 
     pub(super) fn next(&self, known: &Known) -> Turn<Result<(), Outcome>> {
@@ -231,6 +287,9 @@ impl DoorCheck {
             return Turn::Over(Err(
                 refused.hinted("stop its writers in all Regions yourself: `--writers attested`")
             ));
+        }
+        if let Some(refused) = &self.refused {
+            return Turn::Over(Err(refused.clone()));
         }
         match &self.step {
             CheckStep::Probing => Turn::Ask(Effect::Probe(self.closes)),
@@ -245,11 +304,9 @@ impl DoorCheck {
             }
             CheckStep::Lingering { until_ms } => Turn::Ask(Effect::Wait { until_ms: *until_ms }),
             CheckStep::Reading => Turn::Ask(Effect::Policy(table)),
-            CheckStep::Trying => {
+            CheckStep::Trying { text } => {
                 let revision = Some(NO_REVISION.to_owned());
-                // With the statement that a stop would add: a document that DynamoDB would refuse is refused here.
-                let text = known.head().policy(&known.table(table).arn, TableDoor::Shut, None);
-                Turn::Ask(Effect::SetPolicy { table, text: text.ok().flatten(), revision })
+                Turn::Ask(Effect::SetPolicy { table, text: text.clone(), revision })
             }
             CheckStep::TryingDelete => {
                 Turn::Ask(Effect::SetPolicy { table, text: None, revision: Some(NO_REVISION.to_owned()) })
@@ -266,8 +323,19 @@ impl DoorCheck {
             }
             Reply::Denied(false) => self.step = CheckStep::Reading,
             Reply::Done => self.step = CheckStep::Probing,
-            Reply::Policy(_) => self.step = CheckStep::Trying,
-            Reply::Changed(_) if self.step == CheckStep::Trying => self.step = CheckStep::TryingDelete,
+            Reply::Policy(there) => {
+                // The largest policy that this retrofit puts: a document that DynamoDB would refuse is refused here.
+                let role = TABLES[self.at.min(1)];
+                let head = RetrofitState { exempt: self.exempt.clone(), ..known.head().clone() };
+                let there = there.as_ref().map(|policy| policy.text.as_str());
+                match head.policy(&known.table(role).arn, TableDoor::Followers, there) {
+                    Ok(text) => self.step = CheckStep::Trying { text },
+                    Err(error) => self.refused = Some(unusable(known, role, &error)),
+                }
+            }
+            Reply::Changed(_) if matches!(self.step, CheckStep::Trying { .. }) => {
+                self.step = CheckStep::TryingDelete;
+            }
             Reply::Changed(_) => {
                 self.at += 1;
                 self.step = if self.at == TABLES.len() { CheckStep::Over } else { CheckStep::Reading };

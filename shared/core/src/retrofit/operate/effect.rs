@@ -16,7 +16,8 @@ use crate::value::Item;
 /// One thing that a driver performs. The comment of each names its reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Items by their keys, strongly consistent, in the order of the keys: [`Reply::Items`]. Up to a thousand keys.
+    /// Items by their keys, strongly consistent, in the order of the keys: [`Reply::Items`]. Up to a thousand keys, possibly none; a
+    /// key may come twice.
     Read {
         /// The table.
         table: TableRole,
@@ -84,7 +85,8 @@ pub enum Effect {
         /// The shards, with what was read of them.
         from: Vec<ShardPosition>,
     },
-    /// Goes on with this pass over all of its segments, for as long as the driver likes: [`Reply::Pass`].
+    /// Goes on with this pass over all of its segments, for as long as the driver likes: [`Reply::Pass`]. By the job and the epoch of
+    /// the row. Before a backfill or a repair the driver leaves a new mark (`progress::store_mark`).
     Pass {
         /// The pass.
         pass: Pass,
@@ -93,7 +95,8 @@ pub enum Effect {
     },
     /// Forgets how far the segments of this pass are, so that it begins anew: [`Reply::Done`].
     ForgetSegments(Pass),
-    /// Waits until this millisecond since 1970, or until the operation is interrupted: [`Reply::Done`].
+    /// Waits until this millisecond since 1970 by the clock whose times [`Operation::answer`](super::Operation::answer) gets, or until the
+    /// operation is interrupted: [`Reply::Done`].
     Wait {
         /// The millisecond.
         until_ms: u64,
@@ -175,6 +178,8 @@ pub struct TableFacts {
     pub is_global: bool,
     /// Indexes that are not active.
     pub indexes_not_active: Vec<String>,
+    /// Does its time to live delete items?
+    pub expires: bool,
 }
 
 /// A table's resource policy.

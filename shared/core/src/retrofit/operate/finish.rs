@@ -1,6 +1,7 @@
 //! Ends a retrofit: the way back first, then everything that it kept on items and in the control table.
 
-use super::effect::{Effect, Reply};
+use super::doors::Enforcing;
+use super::effect::{Effect, Failure, Reply};
 use super::known::{Known, Limits, raced};
 use super::outcome::{End, Outcome};
 use super::parts::{Part, Passes, Store, Stored, Turn, ask};
@@ -21,6 +22,8 @@ pub struct Finish {
 enum Stage {
     Deciding,
     Storing(Store),
+    /// The tables' tags: a control table of before the end is noticed by them.
+    Tagging(Enforcing),
     Waiting {
         until_ms: u64,
     },
@@ -95,9 +98,34 @@ impl Finishing {
     }
 
     fn until_ms(&self, known: &Known, since: u64) -> u64 {
-        let limits = &self.options.limits;
+        let limits = &known.limits;
         let wait = wait_after_change(limits.in_flight_ms.div_ceil(1_000)) * 1_000;
         (since * 1_000 + wait + limits.clock_skew_ms).min(known.now_ms + wait + limits.clock_skew_ms)
+    }
+
+    fn after_tag(&mut self, known: &Known, tags: Enforcing) -> Stage {
+        match tags.next(known) {
+            Turn::Ask(_) => Stage::Tagging(tags),
+            Turn::Over(_) if known.head().phase == Phase::Finalised => {
+                over(finalised(known, End::Done, self.counts.clone()))
+            }
+            Turn::Over(_) => Stage::Deciding,
+        }
+    }
+
+    /// A tag that cannot be written is no reason not to end. True if one was at hand.
+    pub(super) fn skip_tag(&mut self, known: &mut Known, failure: &Failure) -> bool {
+        let Stage::Tagging(mut tags) = self.stage.clone() else { return false };
+        tags.skip_tag(known, failure);
+        self.stage = self.after_tag(known, tags);
+        self.decide_on(known);
+        true
+    }
+
+    fn decide_on(&mut self, known: &Known) {
+        if self.stage == Stage::Deciding {
+            self.stage = self.decide(known);
+        }
     }
 
     fn enter(&mut self, known: &Known, phase: Phase) -> Stage {
@@ -117,6 +145,7 @@ impl Finishing {
         }
         let turn = match &self.stage {
             Stage::Storing(store) => ask(store.next(known)),
+            Stage::Tagging(tags) => ask(tags.next(known)),
             Stage::Waiting { until_ms } => Some(Effect::Wait { until_ms: *until_ms }),
             Stage::Cleaning(passes) => ask(passes.next(known)),
             Stage::Forgetting { passes, .. } => passes.first().map(|pass| Effect::ForgetSegments(*pass)),
@@ -136,11 +165,14 @@ impl Finishing {
                 match store.next(known) {
                     Turn::Ask(_) => Stage::Storing(store),
                     Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
-                    Turn::Over(Stored::Done) if known.head().phase == Phase::Finalised => {
-                        over(finalised(known, End::Done, self.counts.clone()))
-                    }
-                    Turn::Over(Stored::Done) => Stage::Deciding,
+                    Turn::Over(Stored::Done) => Stage::Tagging(Enforcing::of_tags()),
                 }
+            }
+            (Stage::Tagging(mut tags), reply) => {
+                if tags.take(known, reply).is_err() {
+                    unreachable!("only a policy can be unusable");
+                }
+                self.after_tag(known, tags)
             }
             (Stage::Waiting { until_ms }, Reply::Done) => {
                 self.waited = known.now_ms >= until_ms;
@@ -168,9 +200,7 @@ impl Finishing {
             }
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
         };
-        if self.stage == Stage::Deciding {
-            self.stage = self.decide(known);
-        }
+        self.decide_on(known);
     }
 }
 

@@ -121,11 +121,13 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
     let is_accepted = |entry: &&Quarantined| entry.accepted.is_some();
     let accepted = both.iter().flatten().filter(is_accepted).count() as u64;
     let entries = both.map(unaccepted);
+    // A worker renews its lease by its own clock, which may be behind this one.
+    let worker_ms = known.now_ms.saturating_sub(known.limits.clock_skew_ms);
     let evidence = Evidence {
         segments_done,
         segments_total,
         verdict: progress::verdict(protocol, &now, &compared),
-        leases: leases.iter().filter(|row| Lease::is_held(row, known.now_ms)).count() as u64,
+        leases: leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count() as u64,
         quarantined: (entries[0].len() + entries[1].len()) as u64,
         accepted,
         indexes_not_active: known.tables[1].indexes_not_active.clone(),

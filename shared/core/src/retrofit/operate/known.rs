@@ -52,6 +52,8 @@ pub(super) struct Known {
     pub(super) tables: [TableFacts; 2],
     pub(super) now_ms: u64,
     pub(super) begun_ms: u64,
+    /// The times that the command goes by.
+    pub(super) limits: Limits,
     /// A text that no other operation has.
     pub(super) nonce: String,
     pub(super) interrupted: bool,

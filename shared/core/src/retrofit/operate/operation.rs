@@ -3,7 +3,7 @@
 use super::doors::{Enforcing, unusable};
 use super::effect::{Effect, Failure, FailureKind, Reply, TableFacts};
 use super::finish::{Finish, Finishing};
-use super::known::{Known, OnFailure, TableMark, failed};
+use super::known::{Known, Limits, OnFailure, TableMark, failed};
 use super::outcome::{End, OpenTable, Outcome};
 use super::parts::{Turn, one_row};
 use super::run::{Run, Running};
@@ -15,6 +15,8 @@ use crate::retrofit::request::TableRole;
 
 /// How long a failure outside a stop is tried again.
 const RETRY_MS_MAX: u64 = 60_000;
+/// How long a tag that cannot be read is tried again.
+const TAG_RETRY_MS_MAX: u64 = 5_000;
 /// The shortest and the longest pause before an effect is tried again.
 const BACKOFF_MS: (u64, u64) = (100, 5_000);
 
@@ -29,6 +31,17 @@ pub enum Command {
     Switch(Switch),
     /// Ends the way back and removes what was kept.
     Finish(Finish),
+}
+
+impl Command {
+    fn limits(&self) -> Limits {
+        match self {
+            Command::Run(run) => run.limits,
+            Command::Tidy(tidy) => tidy.limits,
+            Command::Switch(switch) => switch.limits,
+            Command::Finish(finish) => finish.limits,
+        }
+    }
 }
 
 /// What comes next.
@@ -74,6 +87,9 @@ pub struct Operation {
     stage: Stage,
     /// Nothing is tried before.
     hold_until_ms: u64,
+    /// How far the driver's clock was set back since the operation began. Its times rise for the operation all the same: a wait must
+    /// not become longer by that.
+    set_back_ms: u64,
     /// Failures in a row: how many, since when, and the last of them.
     failures: Option<(u32, u64, Failure)>,
 }
@@ -87,13 +103,14 @@ impl Operation {
             tables: [TableFacts::default(), TableFacts::default()],
             now_ms,
             begun_ms: now_ms,
+            limits: command.limits(),
             nonce: nonce.into(),
             interrupted: false,
             notes: Vec::new(),
             put_policies: [None, None],
             failure: None,
         };
-        Operation { known, command, stage: Stage::Row, hold_until_ms: 0, failures: None }
+        Operation { known, command, stage: Stage::Row, hold_until_ms: 0, set_back_ms: 0, failures: None }
     }
 
     /// What to do next. The same again, until it is answered.
@@ -102,7 +119,7 @@ impl Operation {
             return Step::Over(outcome.clone());
         }
         if self.hold_until_ms > self.known.now_ms {
-            return Step::Ask(Effect::Wait { until_ms: self.hold_until_ms });
+            return self.ask(Effect::Wait { until_ms: self.hold_until_ms });
         }
         let turn = match &self.stage {
             Stage::Row => {
@@ -116,8 +133,8 @@ impl Operation {
                 Turn::Over(Outcome::new(End::Interrupted, "interrupted", message))
             }
             Stage::Enforcing(doors) => match doors.next(&self.known) {
-                Turn::Ask(effect) => return Step::Ask(effect),
-                Turn::Over(()) => unreachable!("it is left at once"),
+                Turn::Ask(effect) => return self.ask(effect),
+                Turn::Over(_) => unreachable!("it is left at once"),
             },
             Stage::Run(command) => command.next(&self.known),
             Stage::Tidy(command) => command.next(&self.known),
@@ -126,16 +143,25 @@ impl Operation {
             Stage::Over(_) => unreachable!("returned above"),
         };
         match turn {
-            Turn::Ask(effect) => Step::Ask(effect),
+            Turn::Ask(effect) => self.ask(effect),
             Turn::Over(outcome) => Step::Over(Box::new(self.over(outcome))),
         }
+    }
+
+    /// The effect by the driver's clock.
+    fn ask(&self, effect: Effect) -> Step {
+        Step::Ask(match effect {
+            Effect::Wait { until_ms } => Effect::Wait { until_ms: until_ms.saturating_sub(self.set_back_ms) },
+            effect => effect,
+        })
     }
 
     /// Takes what came of the effect that [`next`](Self::next) asked for, and the millisecond since 1970 at which it came.
     pub fn answer(&mut self, now_ms: u64, reply: Result<Reply, Failure>) {
         let waited = self.hold_until_ms > self.known.now_ms;
         // A clock that was set back stands still here.
-        self.known.now_ms = self.known.now_ms.max(now_ms);
+        self.set_back_ms = self.set_back_ms.max(self.known.now_ms.saturating_sub(now_ms));
+        self.known.now_ms = now_ms + self.set_back_ms;
         if waited {
             // An interruption ends the pause, not the effect that the pause was for.
             if self.known.interrupted {
@@ -218,7 +244,12 @@ impl Operation {
                 return self.end(outcome);
             }
             Ok(head) => {
-                let checked = if may_lack { Ok(()) } else { head.check(&self.known.mapping) };
+                let checked = match &self.command {
+                    Command::Run(_) => Ok(()),
+                    // A mended manifest of the same tables must not keep a table closed.
+                    Command::Switch(switch) if switch.take_back => head.check_fixed(&self.known.mapping),
+                    _ => head.check(&self.known.mapping),
+                };
                 self.known.head = Some(head);
                 if let Err(error) = checked {
                     let outcome = self.known.control_error(&error);
@@ -270,7 +301,8 @@ impl Operation {
             ),
         )
         .hinted(
-            "restore the control table to a later time; do not repair or switch by this row: it does not know which table is open",
+            "restore the control table to a later time; do not repair or switch by this row: it does not know which table is open. If the \
+             control table was deleted on purpose after the retrofit had ended, delete the tags of both tables that begin with `keyfold:`",
         )
     }
 
@@ -287,7 +319,7 @@ impl Operation {
 
     fn enforced(&mut self) {
         if let Stage::Enforcing(doors) = &self.stage
-            && let Turn::Over(()) = doors.next(&self.known)
+            && let Turn::Over(_) = doors.next(&self.known)
         {
             self.begin_command();
         }
@@ -296,16 +328,21 @@ impl Operation {
     fn begin_command(&mut self) {
         self.stage = match &self.command {
             Command::Run(run) => Stage::Run(Running::new(run.clone(), &self.known)),
-            Command::Tidy(tidy) => Stage::Tidy(Tidying::new(tidy.clone(), &self.known)),
+            Command::Tidy(_) => Stage::Tidy(Tidying::new(&self.known)),
             Command::Switch(switch) => Stage::Switch(Box::new(Switching::new(switch.clone(), &self.known))),
             Command::Finish(finish) => Stage::Finish(Finishing::new(finish.clone(), &self.known)),
         };
     }
 
     fn failed(&mut self, failure: Failure) {
-        // The rights to read tags are new: without them a restored control table is not noticed.
-        if let (Stage::Marks(role), FailureKind::Denied | FailureKind::Other) = (&self.stage, failure.kind) {
+        // Without tags a restored control table is not noticed. A stop that is to be resumed must not wait for them.
+        let since = self.failures.as_ref().map_or(self.known.now_ms, |(_, since, _)| *since);
+        let is_over = failure.kind != FailureKind::Passing || self.known.now_ms >= since + TAG_RETRY_MS_MAX;
+        if let Stage::Marks(role) = &self.stage
+            && is_over
+        {
             let role = *role;
+            self.failures = None;
             if role == TableRole::Source {
                 self.known.notes.push(format!(
                     "the tags of the tables cannot be read ({}): a control table that was restored to an earlier time is not noticed",
@@ -314,12 +351,27 @@ impl Operation {
             }
             return self.know_mark(role, None);
         }
+        // A stop is taken back also if the table that was to open is deleted by now.
+        let takes_back = matches!(&self.command, Command::Switch(switch) if switch.take_back);
+        let is_first_gone = match &self.stage {
+            Stage::Tables(TableRole::Source) => true,
+            Stage::Tables(_) => !self.known.tables[0].arn.is_empty(),
+            _ => false,
+        };
+        if is_first_gone && takes_back && failure.kind == FailureKind::Gone {
+            return self.take(Reply::Table(TableFacts::default()));
+        }
         // A tag that cannot be written keeps nobody out.
         if let Stage::Enforcing(doors) = &mut self.stage
-            && failure.kind != FailureKind::Passing
-            && doors.skip_tag()
+            && doors.skip_tag(&mut self.known, &failure)
         {
             return self.enforced();
+        }
+        if let Stage::Finish(command) = &mut self.stage
+            && command.skip_tag(&mut self.known, &failure)
+        {
+            self.failures = None;
+            return;
         }
         let handled = match &mut self.stage {
             Stage::Switch(command) => command.failed(&mut self.known, &failure),

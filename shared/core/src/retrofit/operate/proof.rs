@@ -101,7 +101,7 @@ impl Proving {
         })
     }
 
-    pub(super) fn take(&mut self, known: &mut Known, proof_max_ms: u64, reply: Reply) {
+    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
         self.step = match (&mut self.step, reply) {
             (ProofStep::Asking, Reply::Responses(_)) => {
                 self.asked_ms = known.now_ms;
@@ -120,13 +120,13 @@ impl Proving {
                     false => ProofStep::Rewriting(std::mem::take(tasks)),
                 }
             }
-            (ProofStep::Looking, Reply::Items(items)) => self.look(known, proof_max_ms, one_row(&items)),
+            (ProofStep::Looking, Reply::Items(items)) => self.look(known, one_row(&items)),
             (ProofStep::Waiting(_), Reply::Done) => ProofStep::Looking,
             (_, reply) => unreachable!("{reply:?} does not answer a proof"),
         };
     }
 
-    fn look(&mut self, known: &Known, proof_max_ms: u64, row: Option<&Item>) -> ProofStep {
+    fn look(&mut self, known: &Known, row: Option<&Item>) -> ProofStep {
         let question = format!("{}-{}", known.nonce, self.question());
         let there = row.and_then(Reverse::read).filter(|there| there.question == question);
         let answer = there.and_then(|there| there.answer);
@@ -135,8 +135,8 @@ impl Proving {
             return ProofStep::Looking;
         }
         self.last = answer.or(self.last.take());
-        if known.now_ms >= self.begun_ms + proof_max_ms {
-            self.end = Some(Err(self.unproven(known, proof_max_ms)));
+        if known.now_ms >= self.begun_ms + known.limits.proof_max_ms {
+            self.end = Some(Err(self.unproven(known)));
             return ProofStep::Looking;
         }
         if known.now_ms >= self.asked_ms + ASK_AGAIN_MS {
@@ -147,8 +147,8 @@ impl Proving {
         ProofStep::Waiting(known.now_ms + LOOK_MS)
     }
 
-    fn unproven(&self, known: &Known, proof_max_ms: u64) -> Outcome {
-        let (retrofit, seconds) = (known.mapping.name(), proof_max_ms / 1_000);
+    fn unproven(&self, known: &Known) -> Outcome {
+        let (retrofit, seconds) = (known.mapping.name(), known.limits.proof_max_ms / 1_000);
         let (source, target) = (&known.mapping.source().name, &known.mapping.target().name);
         let (closes, opens, parameter) = match self.opens {
             TableRole::Target => (source, target, "FollowBack"),

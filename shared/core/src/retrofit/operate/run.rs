@@ -48,6 +48,7 @@ enum Stage {
     Passing {
         passes: Passes,
         compares: bool,
+        repairs: bool,
     },
     Over(Box<Outcome>),
 }
@@ -240,17 +241,19 @@ impl Running {
                     Turn::Over(Ok(report)) => self.gates_known(known, report.gates, compared),
                 }
             }
-            (Stage::Passing { mut passes, compares }, reply) => {
+            (Stage::Passing { mut passes, compares, repairs }, reply) => {
                 passes.take(known, reply);
                 match passes.next(known) {
-                    Turn::Ask(_) => Stage::Passing { passes, compares },
+                    Turn::Ask(_) => Stage::Passing { passes, compares, repairs },
                     Turn::Over(counts) => {
                         counts
                             .into_iter()
                             .for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
-                        match compares {
-                            true => Stage::Gates { check: GateCheck::of(known), compared: true },
-                            false => self.compare(known),
+                        match (compares, repairs) {
+                            // What was repaired is compared once more: a pass that repairs proves nothing.
+                            (true, true) => compare(known, false),
+                            (true, false) => Stage::Gates { check: GateCheck::of(known), compared: true },
+                            (false, _) => compare(known, self.options.repair),
                         }
                     }
                 }
@@ -259,16 +262,14 @@ impl Running {
         };
     }
 
-    fn compare(&self, known: &Known) -> Stage {
-        let passes = Passes::of(progress::comparison(known.mapping.protocol()), self.options.repair);
-        Stage::Passing { passes, compares: true }
-    }
-
     fn gates_known(&mut self, known: &Known, gates: Vec<Gate>, compared: bool) -> Stage {
         if !compared {
             return match gates.iter().any(|gate| matches!(gate, Gate::Backfill { .. })) {
-                true => Stage::Passing { passes: Passes::of(&[Pass::Backfill], false), compares: false },
-                false => self.compare(known),
+                true => {
+                    let passes = Passes::of(&[Pass::Backfill], false);
+                    Stage::Passing { passes, compares: false, repairs: false }
+                }
+                false => compare(known, self.options.repair),
             };
         }
         // What a switch does itself is no gate of a run.
@@ -285,11 +286,16 @@ impl Running {
             false => {
                 let next = Some(format!("keyfold retrofit run {retrofit}"));
                 let message = format!("retrofit `{retrofit}` is not ready to switch: {}", listed.join("; "));
-                Outcome { next, ..Outcome::new(End::Done, "gates-closed", message) }
+                Outcome { next, ..Outcome::new(End::Failed, "gates-closed", message) }
             }
         };
         over(Outcome { gates, counts: std::mem::take(&mut self.counts), ..outcome })
     }
+}
+
+fn compare(known: &Known, repairs: bool) -> Stage {
+    let passes = Passes::of(progress::comparison(known.mapping.protocol()), repairs);
+    Stage::Passing { passes, compares: true, repairs }
 }
 
 fn over(outcome: Outcome) -> Stage {

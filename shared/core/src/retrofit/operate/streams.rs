@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::effect::{Effect, Reply, Shard, ShardPage, ShardPosition, StreamedChange};
 use super::known::Known;
 use super::parts::Turn;
+use crate::retrofit::record::ChangeKind;
 use crate::retrofit::request::TableRole;
 
 /// The shortest time between two listings of shards.
@@ -25,8 +26,10 @@ struct KnownShard {
     parent: Option<String>,
     after: Option<String>,
     ended: bool,
-    /// Was its newest page empty, or was its newest record as young as the reading?
+    /// Was its newest record as young as the reading, or were its pages empty for long enough?
     reached_now: bool,
+    /// Since when its pages are empty: one empty page says nothing, records can follow it.
+    empty_since_ms: Option<u64>,
 }
 
 /// A stream that is being read.
@@ -42,7 +45,7 @@ pub(super) struct StreamReading {
     listed_ms: Option<u64>,
     /// Shards that are still to be read in this round, the last first.
     round: Vec<String>,
-    /// Records of this round.
+    /// Records of this round, without deletions by time to live.
     came: u64,
     /// A shard ended in this round.
     ended: bool,
@@ -110,7 +113,7 @@ impl StreamReading {
         self.listing.is_none() && self.shards.values().all(|shard| shard.ended || shard.reached_now)
     }
 
-    /// The records of the round.
+    /// The records of the round that an application or the retrofit wrote.
     pub(super) fn came(&self) -> u64 {
         self.came
     }
@@ -165,7 +168,7 @@ impl StreamReading {
                 // The last of the round was asked first.
                 for (name, page) in names.into_iter().rev().zip(pages) {
                     match page {
-                        Ok(page) => self.page(&name, page, seen),
+                        Ok(page) => self.page(known, &name, page, seen),
                         Err(failure) => {
                             self.round.push(name);
                             known.failure.get_or_insert(failure);
@@ -200,11 +203,23 @@ impl StreamReading {
         (self.came, self.ended) = (came, ended);
     }
 
-    fn page(&mut self, name: &str, page: ShardPage, seen: &mut impl FnMut(StreamedChange)) {
+    fn page(&mut self, known: &Known, name: &str, page: ShardPage, seen: &mut impl FnMut(StreamedChange)) {
         let ShardPage { changes, last, ended } = page;
-        self.came += changes.len() as u64;
+        // Time to live goes on during a stop: its deletions do not show that somebody writes.
+        let expired =
+            |change: &&StreamedChange| matches!(change.record.kind, ChangeKind::Remove { expired: true });
+        self.came += changes.iter().filter(|change| !expired(change)).count() as u64;
         let Some(shard) = self.shards.get_mut(name) else { return };
-        shard.reached_now = changes.last().is_none_or(|change| change.seconds >= self.begun_seconds);
+        match changes.last() {
+            Some(newest) => {
+                shard.empty_since_ms = None;
+                shard.reached_now |= newest.seconds >= self.begun_seconds;
+            }
+            None => {
+                let since = *shard.empty_since_ms.get_or_insert(known.now_ms);
+                shard.reached_now |= known.now_ms >= since + known.limits.quiet_ms;
+            }
+        }
         shard.after = last.or(shard.after.take());
         shard.ended = ended;
         if ended {

@@ -29,7 +29,7 @@ use super::outcome::{End, Outcome};
 use super::parts::{Part, Passes, Rows, Seals, Store, Stored, Turn, ask};
 use super::proof::Proving;
 use super::streams::StreamReading;
-use super::tidy::{Tidy, Tidying};
+use super::tidy::Tidying;
 use crate::retrofit::control::{Direction, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::job::Job;
@@ -43,6 +43,7 @@ use crate::retrofit::task::ItemTask;
 const USUAL_LAG_SECONDS: u64 = 60;
 /// The pause between two rounds.
 const LOOK_MS: u64 = 200;
+const READING: &str = "reading what the streams have; writers may go on";
 /// How long taking a stop back, or what follows a turn, is tried at least.
 const GIVE_BACK_MS_MIN: u64 = 120_000;
 
@@ -249,6 +250,7 @@ impl Switching {
             unnamed: [Vec::new(), Vec::new()],
         };
         switching.stage = switching.begin(known);
+        switching.go_on(known);
         switching
     }
 
@@ -266,9 +268,8 @@ impl Switching {
                 "checking what must hold before the stop; writers may go on".to_owned()
             }
             Stage::Round(Round { aim: Aim::Ahead, .. })
-            | Stage::Carrying { round: Round { aim: Aim::Ahead, .. }, .. } => {
-                "reading what the streams have; writers may go on".to_owned()
-            }
+            | Stage::Carrying { round: Round { aim: Aim::Ahead, .. }, .. } => READING.to_owned(),
+            Stage::Waiting { .. } if !self.is_in_stop(known) => READING.to_owned(),
             Stage::Proof(_) => "asking the replicator about the way back; writers may go on".to_owned(),
             Stage::GivingBackSeals(_) | Stage::GivingBack(_) | Stage::GivenBack(_) => {
                 format!("taking the stop back: the writers of table `{closes}` will go on")
@@ -282,7 +283,7 @@ impl Switching {
             }
             _ => format!(
                 "the writers of table `{closes}` are stopped, {} s at most",
-                self.options.limits.stop_max_ms / 1_000
+                known.limits.stop_max_ms / 1_000
             ),
         }
     }
@@ -328,7 +329,10 @@ impl Switching {
             return self.begin_in_place(known);
         }
         if head.phase == self.stop {
-            // Another operator was killed: this one goes on.
+            // Another operator was killed: this one goes on, to where that one was going.
+            if self.stop == Phase::Closing {
+                self.to = if head.for_good { Phase::Settled } else { Phase::Reversed };
+            }
             self.paused_ms =
                 Some(head.stopped_at.map_or(known.now_ms, |seconds| seconds * 1_000).min(known.now_ms));
             if self.options.check {
@@ -366,7 +370,7 @@ impl Switching {
             Phase::Running | Phase::Tidying | Phase::Tidy if self.from == Phase::Tidy && !is_tidied => {
                 match self.options.check {
                     true => Stage::Gates(GateCheck::of(known)),
-                    false => Stage::Tidying(Tidying::new(Tidy { limits: self.options.limits }, known)),
+                    false => Stage::Tidying(Tidying::new(known)),
                 }
             }
             phase if phase == self.from => self.checks(known),
@@ -501,7 +505,7 @@ impl Switching {
         }
         match self.exempt_checked(known) {
             Ok(true) => {
-                let check = DoorCheck::of(known, self.roles()[0]);
+                let check = DoorCheck::of(known, self.roles()[0], self.exempt(known));
                 match check.next(known) {
                     // A global table is refused before anything is asked.
                     Turn::Over(Err(outcome)) => over(outcome),
@@ -691,6 +695,13 @@ impl Switching {
         }
     }
 
+    fn arrivals_mut(&mut self) -> &mut Arrivals {
+        match &mut self.arrivals {
+            Some(arrivals) => arrivals,
+            None => unreachable!("the streams were opened"),
+        }
+    }
+
     /// What a round wants next; `None` when it is over.
     fn round_next(&self, known: &Known, step: &RoundStep) -> Option<Effect> {
         let (open, closed, arrivals) = self.parts();
@@ -712,7 +723,8 @@ impl Switching {
             if self.round_next(known, &round.step).is_some() {
                 return Stage::Round(round);
             }
-            let Some(arrivals) = &mut self.arrivals else { unreachable!("the streams were opened") };
+            let is_check = self.options.check;
+            let arrivals = self.arrivals_mut();
             round.step = match round.step {
                 RoundStep::Open => RoundStep::Closed,
                 RoundStep::Closed => {
@@ -725,7 +737,7 @@ impl Switching {
                         continue;
                     }
                     // Before the stop too: the closed table can have a whole day of records, too many for a stop.
-                    match self.options.check {
+                    match is_check {
                         true => {
                             arrivals.unexamined.clear();
                             RoundStep::Over { all_examined: true }
@@ -798,7 +810,7 @@ impl Switching {
                 Stage::Carrying { tasks, round }
             }
             Aim::Ahead if far_behind => over(self.too_far_behind(known)),
-            Aim::Ahead => self.ahead_over(known),
+            Aim::Ahead => self.ahead_over(known, came),
             _ if far_behind => self.give_back(known, Why::TooFarBehind),
             // A shard that has ended has children that are still to be read.
             Aim::Last if came && records == 0 => self.round(Aim::Last),
@@ -810,7 +822,7 @@ impl Switching {
                 if self.parts().2.is_empty() {
                     return Stage::Sealing(Seals::of(known.head()));
                 }
-                let tasks = self.parts().2.to_carry(u64::MAX);
+                let tasks = self.arrivals_mut().to_carry(u64::MAX);
                 match tasks.is_empty() || carried {
                     true => self.probe_or_wait(known),
                     false => {
@@ -829,16 +841,16 @@ impl Switching {
     }
 
     fn is_in_reading_time(&self, known: &Known) -> bool {
-        known.now_ms < self.reading_since_ms + self.options.limits.read_max_ms
+        known.now_ms < self.reading_since_ms + known.limits.read_max_ms
     }
 
     /// What is older than the usual lag.
-    fn tasks_ahead(&self, known: &Known) -> Vec<ItemTask> {
-        self.parts().2.to_carry(known.seconds().saturating_sub(USUAL_LAG_SECONDS))
+    fn tasks_ahead(&mut self, known: &Known) -> Vec<ItemTask> {
+        self.arrivals_mut().to_carry(known.seconds().saturating_sub(USUAL_LAG_SECONDS))
     }
 
     /// A day of records can name more items than may be kept: those that nobody carries are worked off while the rest is read.
-    fn must_carry_ahead(&self, known: &Known) -> bool {
+    fn must_carry_ahead(&mut self, known: &Known) -> bool {
         !self.options.check
             && !self.has_reached_now()
             && self.is_in_reading_time(known)
@@ -846,14 +858,15 @@ impl Switching {
             && !self.tasks_ahead(known).is_empty()
     }
 
-    fn ahead_over(&mut self, known: &Known) -> Stage {
+    fn ahead_over(&mut self, known: &Known, came: bool) -> Stage {
         let (reached, in_time) = (self.has_reached_now(), self.is_in_reading_time(known));
         if !reached && in_time {
-            return self.round(Aim::Ahead);
+            // The replicator reads the same shards: empty rounds must not take its share of the calls.
+            return if came { self.round(Aim::Ahead) } else { wait(known) };
         }
         if !reached {
             let (closes, _) = self.names(known);
-            let seconds = self.options.limits.read_max_ms / 1_000;
+            let seconds = known.limits.read_max_ms / 1_000;
             let message =
                 format!("in {seconds} s the stream of table `{closes}` could not be read up to now");
             return over(
@@ -907,7 +920,8 @@ impl Switching {
             }
             (stop, _) => head.to(stop),
         }?;
-        Ok(RetrofitState { exempt: self.exempt(known), stopped_at: Some(since), ..next })
+        let for_good = self.stop == Phase::Closing && self.to == Phase::Settled;
+        Ok(RetrofitState { exempt: self.exempt(known), stopped_at: Some(since), for_good, ..next })
     }
 
     fn stop_writers(&mut self, known: &Known) -> Stage {
@@ -935,7 +949,7 @@ impl Switching {
     }
 
     fn is_late(&self, known: &Known) -> bool {
-        self.paused_ms(known).is_some_and(|paused| paused >= self.options.limits.stop_max_ms)
+        self.paused_ms(known).is_some_and(|paused| paused >= known.limits.stop_max_ms)
     }
 
     /// After a round: is the stop over, or does another round follow?
@@ -1024,7 +1038,10 @@ impl Switching {
     }
 
     fn waited(&mut self, known: &Known) -> Stage {
-        let limits = &self.options.limits;
+        if !self.is_in_stop(known) {
+            return self.round(Aim::Ahead);
+        }
+        let limits = &known.limits;
         let denied_since = if known.head().exempt.is_empty() { Some(0) } else { self.denied_ms };
         let is_denied = denied_since.is_some_and(|since| known.now_ms >= since + limits.denied_ms);
         let is_quiet = known.now_ms >= self.quiet_ms + limits.quiet_ms;
@@ -1130,7 +1147,10 @@ impl Switching {
             to => head.to(to),
         };
         match next {
-            Ok(next) => Stage::Turning(Store::of(known, next)),
+            Ok(next) => {
+                let turned_at = Some(known.seconds());
+                Stage::Turning(Store::of(known, RetrofitState { turned_at, ..next }))
+            }
             Err(error) => over(known.control_error(&error)),
         }
     }
@@ -1138,7 +1158,8 @@ impl Switching {
     /// Everything is as it was before the stop, in the next generation. No generation ends unsealed: a worker of it could write after
     /// the next turn.
     fn give_back(&mut self, known: &Known, why: Why) -> Stage {
-        self.why = Some(why);
+        // Who asked for it has what was asked for, whatever failed before.
+        self.why = Some(if self.options.take_back { Why::Asked } else { why });
         self.ending_ms = Some(known.now_ms);
         Stage::GivingBackSeals(Seals::of(known.head()))
     }
@@ -1146,7 +1167,7 @@ impl Switching {
     fn given_back(&self, known: &Known) -> Outcome {
         let (closes, opens) = self.names(known);
         let report = self.arrivals.as_ref().map(Arrivals::report);
-        let limit = self.options.limits.stop_max_ms / 1_000;
+        let limit = known.limits.stop_max_ms / 1_000;
         let retrofit = known.mapping.name();
         let lacks = report.as_ref().map_or(String::new(), |report| lacking(report, closes, opens));
         let outcome = |code: &str, message: String| Outcome::new(End::TakenBack, code, message);
@@ -1201,7 +1222,10 @@ impl Switching {
                 Outcome { message, ..failed }
             }
         };
-        Outcome { end: End::TakenBack, backlog: report, paused_ms: self.paused_ms(known), ..outcome }
+        // Who asked for it has what was asked for.
+        let is_asked = matches!(self.why, None | Some(Why::Asked));
+        let end = if is_asked { End::Done } else { End::TakenBack };
+        Outcome { end, backlog: report, paused_ms: self.paused_ms(known), ..outcome }
     }
 
     fn turned(&self, known: &Known) -> Outcome {
@@ -1254,7 +1278,7 @@ impl Switching {
             };
         }
         // A tag that cannot be written keeps nobody out.
-        if failure.kind != FailureKind::Passing && self.doors().is_some_and(Enforcing::skip_tag) {
+        if self.doors().is_some_and(|doors| doors.skip_tag(known, failure)) {
             self.go_on(known);
             return OnFailure::Handled;
         }
@@ -1271,7 +1295,7 @@ impl Switching {
             | Stage::GivenBack(_)
             | Stage::Opening(_) => {
                 let since = *self.ending_ms.get_or_insert(known.now_ms);
-                let most = self.options.limits.stop_max_ms.max(GIVE_BACK_MS_MIN);
+                let most = known.limits.stop_max_ms.max(GIVE_BACK_MS_MIN);
                 return match known.now_ms >= since + most {
                     true => OnFailure::End(self.stuck(known, failure)),
                     false => OnFailure::Retry,
@@ -1369,8 +1393,12 @@ impl Switching {
         else {
             return None;
         };
-        let Turn::Over(()) = doors.next(known) else { return None };
+        let Turn::Over(end) = doors.next(known) else { return None };
         Some(match &self.stage {
+            Stage::Closing(_) if matches!(end, Stored::Raced(_)) => {
+                let Stored::Raced(there) = end else { unreachable!("matched above") };
+                self.raced(known, there.as_ref())
+            }
             Stage::Closing(_) => {
                 self.quiet_ms = known.now_ms;
                 self.round(Aim::Drain)
@@ -1526,7 +1554,7 @@ impl Switching {
                 }
             }
             (Stage::Proof(mut proof), reply) => {
-                proof.take(known, self.options.limits.proof_max_ms, reply);
+                proof.take(known, reply);
                 match proof.next(known) {
                     Turn::Over(Ok(())) => {
                         let keys: Vec<_> = proof.rewritten().collect();

@@ -65,7 +65,11 @@ fn name(effect: &Effect) -> &'static str {
 
 impl World {
     fn tidy(name: &str) -> World {
-        let mapping = job(name).mapping().clone();
+        World::of(job(name).mapping().clone())
+    }
+
+    /// With the row of a retrofit of this mapping that is tidy.
+    fn of(mapping: Mapping) -> World {
         let begun = RetrofitState::begun(&mapping, Some("source-stream"));
         let first = begun.to(begun.tidied_first().unwrap()).unwrap();
         let tidy = if first.phase == Phase::Tidy { first } else { first.to(Phase::Tidy).unwrap() };
@@ -424,4 +428,18 @@ fn in_place_the_replicator_has_to_have_processed_a_record() {
     assert_eq!(world.drive(Command::Switch(by_policy())).unwrap().end, End::Done);
 }
 
+#[test]
+fn in_place_a_table_without_traffic_can_be_switched_unproven() {
+    let mapping = job("inPlace").mapping().clone();
+    let mut world = World::tidy("moved");
+    world.mapping = mapping.clone();
+    world.rows.clear();
+    world.put(&RetrofitState::begun(&mapping, Some("source-stream")).store(None));
+    compared(&mut world);
+    let done = world.drive(Command::Switch(Switch { unproven: true, ..by_policy() })).unwrap();
+    assert_eq!((done.end, world.head().phase), (End::Done, Phase::CutOver), "{}", done.text());
+}
+
 mod faults_tests;
+mod items_tests;
+mod stop_tests;

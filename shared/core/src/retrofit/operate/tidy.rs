@@ -1,6 +1,8 @@
 //! Deletes the target's tombstones before readers move. Each change of the phase is followed by a wait, until every write of the phase
 //! before has ended; then the sweep.
 
+use std::collections::BTreeMap;
+
 use super::effect::{Effect, Reply};
 use super::gate_check::GateCheck;
 use super::known::{Known, Limits, raced};
@@ -43,15 +45,16 @@ enum Stage {
 /// A tidying at work.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tidying {
-    options: Tidy,
     stage: Stage,
     /// Was the wait of this phase over by this operator's own clock?
     waited: bool,
+    /// What the sweep made of items.
+    counts: BTreeMap<String, u64>,
 }
 
 impl Tidying {
-    pub(super) fn new(options: Tidy, known: &Known) -> Tidying {
-        let mut tidying = Tidying { options, stage: Stage::Deciding, waited: false };
+    pub(super) fn new(known: &Known) -> Tidying {
+        let mut tidying = Tidying { stage: Stage::Deciding, waited: false, counts: BTreeMap::new() };
         tidying.stage = tidying.decide(known);
         tidying
     }
@@ -103,7 +106,7 @@ impl Tidying {
 
     /// The row has the second of another operator's clock: it may be off this one's.
     fn until_ms(&self, known: &Known, since: u64) -> u64 {
-        let limits = &self.options.limits;
+        let limits = &known.limits;
         let wait = wait_after_change(limits.in_flight_ms.div_ceil(1_000)) * 1_000;
         let since = since * 1_000;
         let by_row = since + wait + limits.clock_skew_ms;
@@ -120,15 +123,12 @@ impl Tidying {
     }
 
     fn tidy(&self, known: &Known, end: End) -> Outcome {
-        Outcome::new(
-            end,
-            known.head().phase.name(),
-            format!(
-                "retrofit `{}` is tidy: readers of table `{}` meet no tombstones",
-                known.mapping.name(),
-                known.mapping.target().name
-            ),
-        )
+        let message = format!(
+            "retrofit `{}` is tidy: readers of table `{}` meet no tombstones",
+            known.mapping.name(),
+            known.mapping.target().name
+        );
+        Outcome { counts: self.counts.clone(), ..Outcome::new(end, known.head().phase.name(), message) }
     }
 
     pub(super) fn next(&self, known: &Known) -> Turn<Outcome> {
@@ -187,7 +187,7 @@ impl Tidying {
                 rows.take(known, reply);
                 match rows.next(known) {
                     Turn::Ask(_) => Stage::Leases(rows),
-                    Turn::Over(read) => leases(known, &self.options.limits, &read[0]),
+                    Turn::Over(read) => leases(known, &read[0]),
                 }
             }
             (Stage::LeaseWait { .. }, Reply::Done) => Stage::Deciding,
@@ -199,7 +199,10 @@ impl Tidying {
                 passes.take(known, reply);
                 match passes.next(known) {
                     Turn::Ask(_) => Stage::Sweeping(passes),
-                    Turn::Over(_) => Stage::Storing(Store::of(known, known.head().swept())),
+                    Turn::Over(counts) => {
+                        self.counts = counts;
+                        Stage::Storing(Store::of(known, known.head().swept()))
+                    }
                 }
             }
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
@@ -210,9 +213,9 @@ impl Tidying {
     }
 }
 
-fn leases(known: &Known, limits: &Limits, rows: &[crate::value::Item]) -> Stage {
+fn leases(known: &Known, rows: &[crate::value::Item]) -> Stage {
     // A worker renews its lease by its own clock, which may be behind this one.
-    let now_ms = known.now_ms.saturating_sub(limits.clock_skew_ms);
+    let now_ms = known.now_ms.saturating_sub(known.limits.clock_skew_ms);
     match rows.iter().any(|row| Lease::is_held(row, now_ms)) {
         true => Stage::LeaseWait { until_ms: known.now_ms + LOOK_MS },
         false => {

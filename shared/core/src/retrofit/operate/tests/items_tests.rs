@@ -1,0 +1,183 @@
+//! Items during a stop: those whose time is over, those that somebody accepted, those that changed before the last move.
+
+use super::faults_tests::{back, page_with_change, played, reversed};
+use super::*;
+use crate::retrofit::attributes::FENCE_ATTRIBUTE;
+use crate::retrofit::fence::{Epoch, Fence, SequenceNumber};
+use crate::retrofit::quarantine::{Acceptance, QuarantineReason, Quarantined};
+use crate::retrofit::record::{ChangeKind, ChangeRecord};
+use crate::retrofit::source_key::SourceKey;
+use crate::retrofit::tests::{changed, event};
+
+fn page(records: Vec<ChangeRecord>, seconds: u64) -> Result<Reply, Failure> {
+    let changes = records.into_iter().map(|record| StreamedChange { record, seconds }).collect();
+    Ok(Reply::Records(vec![Ok(ShardPage { changes, last: Some("9".to_owned()), ended: false })]))
+}
+
+fn key_of(item: &Item) -> Item {
+    Item::from(std::collections::HashMap::from([("id".to_owned(), item["id"].clone())]))
+}
+
+fn record(item: &Item, kind: ChangeKind, sequence: u64) -> ChangeRecord {
+    let sequence = SequenceNumber::parse(&sequence.to_string()).unwrap();
+    let new = (!matches!(kind, ChangeKind::Remove { .. })).then(|| item.clone());
+    ChangeRecord { sequence, key: key_of(item), kind, old: Some(item.clone()), new }
+}
+
+/// The retrofit `moved`, with a time to live of both tables.
+fn with_time_to_live() -> World {
+    let ttl = "partition = \"id\"\nttl = \"ends\"\n[tables.old.attributes]\nends = \"number\"\n";
+    let mut world = World::of(changed("moved", "partition = \"id\"\n[tables.old.attributes]\n", ttl));
+    compared(&mut world);
+    world
+}
+
+/// The table as it is, with its time to live switched on.
+fn expiring(world: &mut World, effect: &Effect) -> Option<Result<Reply, Failure>> {
+    matches!(effect, Effect::Describe(_)).then(|| match world.perform(effect) {
+        Ok(Reply::Table(facts)) => Ok(Reply::Table(TableFacts { expires: true, ..facts })),
+        other => other,
+    })
+}
+
+#[test]
+fn deletions_by_time_to_live_do_not_keep_a_stop_from_ending() {
+    let mut world = ready("moved");
+    let mut sequence = 10;
+    let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+        Effect::Records { .. } if world.head().phase == Phase::Closing => {
+            sequence += 1;
+            let removed = record(&event("1", "joe"), ChangeKind::Remove { expired: true }, sequence);
+            Some(page(vec![removed], world.now_ms / 1_000))
+        }
+        _ => None,
+    });
+    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+}
+
+#[test]
+fn other_deletions_keep_a_stop_from_ending() {
+    let mut world = ready("moved");
+    let mut sequence = 10;
+    let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+        Effect::Records { .. } if world.head().phase == Phase::Closing => {
+            sequence += 1;
+            let removed = record(&event("1", "joe"), ChangeKind::Remove { expired: false }, sequence);
+            Some(page(vec![removed], world.now_ms / 1_000))
+        }
+        _ => None,
+    });
+    assert_eq!(outcome.end, End::TakenBack, "{}", outcome.text());
+}
+
+#[test]
+fn for_good_an_item_whose_time_is_over_is_no_difference() {
+    for (expires, end) in [(true, End::Done), (false, End::TakenBack)] {
+        let mut world = with_time_to_live();
+        let mut over = event("1", "joe");
+        over.insert("ends".to_owned(), AttributeValue::N((world.now_ms / 1_000 - 60).to_string()));
+        let for_good = Switch { for_good: true, ..by_policy() };
+        let outcome = played(&mut world, Command::Switch(for_good), |world, _, effect| match effect {
+            Effect::Page { of: PageSource::Scan(TableRole::Source), .. } => {
+                Some(Ok(Reply::Page { items: vec![over.clone()], last: None }))
+            }
+            _ if expires => expiring(world, effect),
+            _ => None,
+        });
+        assert_eq!(outcome.end, end, "{}", outcome.text());
+    }
+}
+
+#[test]
+fn an_accepted_difference_does_not_keep_a_stop_from_ending() {
+    for (accepted, end) in [(true, End::Done), (false, End::TakenBack)] {
+        let mut world = ready("moved");
+        let joe = event("1", "joe");
+        if accepted {
+            let source = SourceKey::of(world.mapping.source(), &key_of(&joe)).unwrap();
+            let fence = Fence::of_record(Epoch::FIRST, SequenceNumber::parse("5").unwrap());
+            let entry = Quarantined::item(&key_of(&joe), &source, &QuarantineReason::Foreign, fence);
+            let acceptance = Acceptance { because: "old".to_owned(), by: "ann".to_owned(), at: 1 };
+            let mapping = world.mapping.clone();
+            world.put(&entry.enter(&mapping));
+            world.put(&entry.accept(&mapping, Some(&acceptance)));
+        }
+        let mut read = false;
+        let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+            Effect::Records { .. } if !read => {
+                read = true;
+                Some(Ok(Reply::Records(vec![Ok(page_with_change(world.now_ms / 1_000))])))
+            }
+            Effect::Read { table: TableRole::Source, keys } => {
+                Some(Ok(Reply::Items(vec![Some(joe.clone()); keys.len()])))
+            }
+            Effect::Read { table: TableRole::Target, keys } => {
+                Some(Ok(Reply::Items(vec![Some(event("1", "ann")); keys.len()])))
+            }
+            _ => None,
+        });
+        assert_eq!(outcome.end, end, "{}", outcome.text());
+    }
+}
+
+/// The second move of a table's writers to the target. An item has a write of the retrofit that the target's stream does not show any more;
+/// the item's own newest change was so many seconds before the return.
+fn second_move(before_turn: u64) -> Outcome {
+    let mut world = reversed();
+    world.now_ms += 7_200_000;
+    assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
+    let turned = world.head().turned_at.unwrap();
+    world.now_ms += 600_000;
+    compared(&mut world);
+    let joe = event("1", "joe");
+    let mut copy = world.mapping.target_item(&joe).unwrap().unwrap();
+    copy.insert(FENCE_ATTRIBUTE.to_owned(), Fence::of_scan(Epoch::FIRST).value());
+    let mut read = false;
+    played(&mut world, Command::Switch(by_policy()), |_, _, effect| match effect {
+        Effect::Records { table: TableRole::Source, .. } if !read => {
+            read = true;
+            Some(Ok(Reply::Records(vec![Ok(page_with_change(turned - before_turn))])))
+        }
+        Effect::Read { table: TableRole::Source, keys } => {
+            Some(Ok(Reply::Items(vec![Some(joe.clone()); keys.len()])))
+        }
+        Effect::Read { table: TableRole::Target, keys } => {
+            Some(Ok(Reply::Items(vec![Some(copy.clone()); keys.len()])))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn what_changed_before_the_last_move_needs_no_sign_in_the_closed_tables_stream() {
+    let outcome = second_move(3_600);
+    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    let outcome = second_move(0);
+    assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
+}
+
+#[test]
+fn no_read_has_more_than_a_thousand_keys() {
+    let mut world = ready("moved");
+    let odd = |at: u64| {
+        let mut item = event(&at.to_string(), "joe");
+        item.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
+        item
+    };
+    let (mut read, mut acceptances) = (false, 0);
+    let short = Switch { limits: Limits { stop_max_ms: 300, ..Limits::LOCAL }, ..by_policy() };
+    played(&mut world, Command::Switch(short), |world, _, effect| match effect {
+        Effect::Records { .. } if !read => {
+            read = true;
+            let records = (0..1_500).map(|at| record(&odd(at), ChangeKind::Modify, 10 + at)).collect();
+            Some(page(records, world.now_ms / 1_000))
+        }
+        Effect::Read { table, keys } => {
+            assert!(keys.len() <= 1_000, "{} keys", keys.len());
+            acceptances = acceptances.max(keys.len());
+            (*table == TableRole::Source).then(|| Ok(Reply::Items(vec![Some(odd(1)); keys.len()])))
+        }
+        _ => None,
+    });
+    assert_eq!(acceptances, 1_000, "they were asked for their acceptances");
+}
