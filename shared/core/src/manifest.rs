@@ -44,6 +44,7 @@ mod parts;
 mod places;
 mod prices;
 mod questions;
+mod rate;
 mod render;
 mod retrofits;
 mod strict;

@@ -8,6 +8,7 @@ mod deploy;
 mod facts;
 mod live_change;
 mod prices;
+mod rate;
 mod scope_proof;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub(crate) use self::facts::{EntityFacts, KeyFacts};
 pub use self::facts::{EntityId, KeptFacts};
 pub use self::live_change::{LiveChange, StaleKey};
 pub use self::prices::{PriceError, PriceOverrides, Prices};
+pub use self::rate::{Period, Rate, RateError};
 pub use crate::attribute::{Attribute, AttributeKind, Precision, ScalarType};
 
 /// Everything that one manifest declares. Tables, questions and retrofits keep the manifest's order.
@@ -114,15 +116,24 @@ pub struct Table {
     pub facts: KeptFacts,
 }
 
-/// The expected contents of a table or an index, for warnings and costs. Each value is at least 1 if given.
+/// The expectations of a table, an entity or an index, for warnings and costs. Each number is at least 1 if given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expect {
-    /// Items in the table, or entries in the index.
+    /// Items in the table or of the entity, or entries in the index.
     pub items: Option<u64>,
     /// The size of one item.
     pub item_bytes: Option<u64>,
-    /// Items with one partition key value.
+    /// Items with one partition key value. Not of an entity.
     pub items_per_partition: Option<u64>,
+    /// How often an item is written. Not of an index.
+    pub writes: Option<Rate>,
+}
+
+impl Expect {
+    /// The items of a table of which nothing is expected.
+    pub const ITEMS_ASSUMED: u64 = 1_000_000;
+    /// The size of an item of which nothing is expected.
+    pub const ITEM_BYTES_ASSUMED: u64 = 400;
 }
 
 impl Table {
@@ -204,6 +215,8 @@ pub struct Entity {
     /// The declared attributes that its items can have: those of all items, and its own. Writes with a declared
     /// attribute of other entities are refused, so a condition on such an attribute excludes this entity.
     pub attributes: BTreeMap<String, Attribute>,
+    /// What the user expects of its items, where that differs from the table.
+    pub expect: Expect,
 }
 
 impl Entity {
@@ -401,6 +414,8 @@ pub struct Question {
     pub consistent: bool,
     /// May it be answered by a scan?
     pub scan: bool,
+    /// How often it is asked.
+    pub rate: Option<Rate>,
 }
 
 /// One branch of a question's `or`.

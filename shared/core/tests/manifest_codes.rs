@@ -193,6 +193,21 @@ fn language() -> Vec<(&'static [&'static str], String)> {
         (&["bad-value"], rest("[tables.t.indexes.byN]\npartition = \"n\"\nprojection = \"none\"")),
         (&["bad-value"], rest("[tables.t.indexes.byN]\npartition = \"n\"\nprojection = []")),
         (&["bad-value"], rest("[questions.t.q]\nwhere = [\"id\"]\nlimit = 0")),
+        (&["bad-value"], rest("[questions.t.q]\nwhere = [\"id\"]\nrate = \"0.5/s\"")),
+        (&["wrong-type"], rest("[questions.t.q]\nwhere = [\"id\"]\nrate = 5")),
+        (
+            &["unknown-field"],
+            rest("[tables.t.indexes.byN]\npartition = \"n\"\nexpect = { writes = \"1/s\" }"),
+        ),
+        (
+            &["bad-value"],
+            entities("sort = \"A#\"\nexpect = { items = 9, writes = \"1/year\" }", "sort = \"B#\""),
+        ),
+        (
+            &["unknown-field"],
+            entities("sort = \"A#\"\nexpect = { items-per-partition = 9 }", "sort = \"B#\""),
+        ),
+        (&[], entities("sort = \"A#\"\nexpect = { item-bytes = 9, writes = \"1/day\" }", "sort = \"B#\"")),
         (&["bad-value"], rest("[prices]\nas-of = \"2026-13-01\"")),
         (&["bad-value"], rest("[prices]\nwrite-million = -1")),
         (&["bad-value"], table("collection-warning-gb = 10", "")),

@@ -119,6 +119,7 @@ fn entity(name: &str, attribute: &str, test: WhenTest) -> Entity {
         name: name.to_owned(),
         when: vec![When { attribute: attribute.to_owned(), test }],
         attributes: BTreeMap::new(),
+        expect: Expect::default(),
     }
 }
 

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use super::attributes::Attributes;
 use super::code::Code;
 use super::diagnostic::Findings;
+use super::expect::expect;
 use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
 use super::node::{Node, Text, TomlEntry};
 use super::when::{Askable, conditions};
 use crate::key::KeyRole;
-use crate::model::{Attribute, When, WhenTest};
+use crate::model::{Attribute, Expect, When, WhenTest};
 use crate::value::AttributeValue;
 
 /// An entity as written.
@@ -24,6 +25,7 @@ pub(super) struct EntityText<'a> {
     pub(super) own: Attributes,
     /// Its templates for the table's own keys and those of the indexes.
     pub(super) templates: Vec<EntityTemplate<'a>>,
+    pub(super) expect: Expect,
 }
 
 /// One template of an entity.
@@ -78,7 +80,8 @@ impl<'a> EntityText<'a> {
             Some(node) => written_when(node, &fields, around, findings),
             None => default_when(&name, &fields, &templates, around, findings),
         };
-        EntityText { name, when, attributes: around.attributes.with_own(&own), own, templates }
+        let expect = expect(&fields, grammar::ENTITY_EXPECT, findings);
+        EntityText { name, when, attributes: around.attributes.with_own(&own), own, templates, expect }
     }
 
     /// The hint for an attribute that only other entities have.

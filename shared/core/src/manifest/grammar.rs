@@ -24,16 +24,18 @@ pub(super) const TABLE: &[&str] = &[
     "entities",
     "templates",
 ];
-pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition"];
+pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition", "writes"];
+pub(super) const ENTITY_EXPECT: &[&str] = &["items", "item-bytes", "writes"];
+pub(super) const INDEX_EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition"];
 pub(super) const ATTRIBUTE: &[&str] =
     &["type", "values", "precision", "maps", "contains", "required", "from-key"];
 pub(super) const INDEX: &[&str] = &["type", "partition", "sort", "projection", "expect", "allow"];
 pub(super) const KEY: &[&str] = &["attribute", "fold", "verbatim"];
-pub(super) const ENTITY: &[&str] = &["when", "attributes", "partition", "sort", "indexes"];
+pub(super) const ENTITY: &[&str] = &["when", "attributes", "partition", "sort", "indexes", "expect"];
 pub(super) const ENTITY_INDEX: &[&str] = &["partition", "sort"];
 pub(super) const WHEN_TEST: &[&str] = &["exists", "begins-with"];
 pub(super) const QUESTION: &[&str] =
-    &["where", "or", "entity", "order", "select", "limit", "consistent", "scan"];
+    &["where", "or", "entity", "order", "select", "limit", "consistent", "scan", "rate"];
 pub(super) const BRANCH: &[&str] = &["where", "entity"];
 pub(super) const RETROFIT: &[&str] = &[
     "from",

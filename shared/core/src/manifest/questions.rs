@@ -6,6 +6,7 @@ use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
 use super::node::{Text, TomlEntry};
+use super::rate::rate;
 use super::suggest::{did_you_mean, one_of};
 use super::table_text::TableText;
 use crate::model::{
@@ -71,6 +72,7 @@ fn question(table: &TableText<'_>, entry: &TomlEntry<'_>, findings: &mut Finding
         limit: limit.and_then(|limit| u32::try_from(limit).ok()),
         consistent: fields.boolean("consistent", findings).unwrap_or(false),
         scan: fields.boolean("scan", findings).unwrap_or(false),
+        rate: rate(&fields, "rate", findings),
     };
     check_parameters(table, &question, &entry.name, findings);
     question

@@ -52,6 +52,7 @@ pub(super) fn build<'a>(
                 name: entity.name.value.to_owned(),
                 when: entity.when.clone(),
                 attributes: entity.attributes.clone(),
+                expect: entity.expect,
             })
             .collect(),
         indexes: indexes.into_iter().collect::<Option<_>>()?,

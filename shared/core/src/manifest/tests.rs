@@ -31,6 +31,8 @@ fn the_schema_and_the_parser_know_the_same_words() {
         ("deploy", grammar::DEPLOY),
         ("table", grammar::TABLE),
         ("expect", grammar::EXPECT),
+        ("entityExpect", grammar::ENTITY_EXPECT),
+        ("indexExpect", grammar::INDEX_EXPECT),
         ("attribute", grammar::ATTRIBUTE),
         ("index", grammar::INDEX),
         ("entity", grammar::ENTITY),

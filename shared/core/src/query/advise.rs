@@ -28,15 +28,28 @@ pub fn advise(model: &Model) -> Vec<Advice<'_>> {
     let mut advice = Vec::new();
     for question in &model.questions {
         let Some(table) = model.table(&question.table) else { continue };
-        let has_optional = question.parameters().iter().any(|condition| condition.optional);
-        let ways: &[Option<bool>] = if has_optional { &[Some(false), Some(true)] } else { &[None] };
-        for with_optional in ways {
-            let request = stand_in(table, question, with_optional.unwrap_or(true));
-            let outcome = plan(&request, &Readiness::complete());
+        for with_optional in ways(question) {
+            let outcome = plan_question(table, question, *with_optional, &Readiness::complete());
             advice.push(Advice { question, table, with_optional: *with_optional, outcome });
         }
     }
     advice
+}
+
+/// The ways in which a question can be asked: without its optional conditions and with them, or the only one (`None`).
+pub fn ways(question: &Question) -> &'static [Option<bool>] {
+    let has_optional = question.parameters().iter().any(|condition| condition.optional);
+    if has_optional { &[Some(false), Some(true)] } else { &[None] }
+}
+
+/// Plans a question of a table in one of its [`ways`].
+pub fn plan_question(
+    table: &Table,
+    question: &Question,
+    with_optional: Option<bool>,
+    readiness: &Readiness,
+) -> Result<QueryPlan, PlanError> {
+    plan(&stand_in(table, question, with_optional.unwrap_or(true)), readiness)
 }
 
 /// The question as a request, with stand-ins for values. For a table with a scope the caller has claims, as in the
@@ -80,7 +93,8 @@ fn comparison(attribute: &Attribute, condition: &QuestionCondition) -> Compariso
     }
 }
 
-fn stand_in_value(attribute: &Attribute) -> AttributeValue {
+/// A value that an attribute can have, in place of one that is not known.
+pub fn stand_in_value(attribute: &Attribute) -> AttributeValue {
     if let Some(first) = attribute.values.as_ref().and_then(|values| values.first()) {
         return first.clone();
     }

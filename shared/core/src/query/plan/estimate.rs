@@ -10,12 +10,10 @@ use super::path::AccessPath;
 use super::path::EntityChoice;
 use super::planned_read::PlannedRead;
 use crate::cost::{Consistency, ReadUnits, get_read_units, query_read_units};
-use crate::model::Projection;
+use crate::model::{Expect, Projection};
 
-/// Defaults for a missing `expect` in the manifest.
-const ITEMS: f64 = 1_000_000.0;
+/// Default for a missing `expect` in the manifest.
 const ITEMS_PER_PARTITION: f64 = 100.0;
-const ITEM_BYTES: f64 = 400.0;
 /// An entry that holds keys alone.
 const KEYS_BYTES: f64 = 120.0;
 /// The assumed share of items that pass a filter.
@@ -37,14 +35,14 @@ impl Expected {
         let first = |own: Option<u64>, table: Option<u64>, assumed: f64| {
             own.or(table).map_or(assumed, |given| given as f64).max(1.0)
         };
-        let items = first(own.items, table.items, ITEMS);
+        let items = first(own.items, table.items, Expect::ITEMS_ASSUMED as f64);
         // The table's own figure is about its partitions, which have one item each without a sort key.
         let assumed = if path.table.sort.is_none() { 1.0 } else { ITEMS_PER_PARTITION };
         let of_table = table.items_per_partition.filter(|_| path.table.sort.is_some());
         Expected {
             items,
             per_partition: first(own.items_per_partition, of_table, assumed).min(items),
-            item_bytes: first(own.item_bytes, table.item_bytes, ITEM_BYTES),
+            item_bytes: first(own.item_bytes, table.item_bytes, Expect::ITEM_BYTES_ASSUMED as f64),
         }
     }
 }
