@@ -42,6 +42,8 @@ class Account:
             return {"State": self.mapping}
         if resource.endswith("describeAlarms"):
             return {"MetricAlarms": [{"StateValue": self.lag}]}
+        if resource.endswith("listObjectsV2"):
+            return {"KeyCount": 0}
         self.calls += 1
         event = arguments["Payload"]
         if "operation" in event:

@@ -117,7 +117,7 @@ class World:
     def __init__(self, slices=3, differences=0, mapping="Enabled", lag=("OK",), fails=(), held_up=False, operated=()):
         self.operated = list(operated)
         self.slices, self.differences, self.mapping, self.held_up = slices, differences, mapping, held_up
-        self.lag, self.fails, self.calls = list(lag), list(fails), []
+        self.lag, self.fails, self.calls, self.set_aside = list(lag), list(fails), [], None
 
     def __call__(self, resource, arguments):
         if resource.endswith("getEventSourceMapping"):
@@ -125,6 +125,8 @@ class World:
         if resource.endswith("describeAlarms"):
             state = self.lag.pop(0) if len(self.lag) > 1 else self.lag[0]
             return {"MetricAlarms": [{"StateValue": state}]}
+        if resource.endswith("listObjectsV2"):
+            return {"KeyCount": 0} if self.set_aside is None else {"Contents": [{"Key": key, "Size": 1} for key in self.set_aside]}
         which, event = arguments["FunctionName"].strip("${}"), arguments["Payload"]
         if self.fails:
             failure = self.fails.pop(0)
@@ -133,6 +135,8 @@ class World:
         self.calls.append((which, event))
         if which == "OperatorArn":
             return {"Payload": self.operated.pop(0)}
+        if which == "ReplicatorArn":
+            return {"Payload": {"batchItemFailures": []}}
         if event.get("dryRun"):
             return {"Payload": {"retrofit": event["retrofit"], "items": 7}}
         slice_ = int(event.get("checkpoint", "0")) + 1
@@ -274,6 +278,24 @@ class Retrofit(unittest.TestCase):
         self.assertEqual((asked, "Verify" in trace), (["tidy", "switch"], False))
         # An invocation that dies is repeated: the next one goes on by the retrofit's row.
         self.assertEqual(self.operates([done, done], fails=["Sandbox.Timedout"], command="switch", back=True)[0], ["switch"])
+
+    def test_batches_that_were_set_aside_are_noted_before_anything_else(self):
+        done = {"done": True, "success": True}
+        for keys in (["a/one"], ["a/one", "a/two"]):
+            for given in ({"segments": 2}, {"operation": {"command": "finish"}}):
+                world = World(operated=[done])
+                world.set_aside = keys
+                Player(world).run(MACHINE, {"retrofit": "auditV2", **given})
+                noted = [event["detail"]["object"]["key"] for which, event in world.calls if which == "ReplicatorArn"]
+                first = [which for which, event in world.calls if "dryRun" not in event][: len(keys)]
+                self.assertEqual((noted, first), (keys, ["ReplicatorArn"] * len(keys)))
+
+    def test_a_batch_that_cannot_be_noted_ends_the_run(self):
+        world = World(fails=[None, "Keyfold.AccessDenied"])
+        world.set_aside = ["a/one"]
+        with self.assertRaises(Failed):
+            play(world)
+        self.assertEqual([which for which, _ in world.calls], ["BackfillerArn"])
 
     def test_a_move_back_and_an_end_are_not_prepared(self):
         done = {"done": True, "success": True}

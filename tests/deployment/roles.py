@@ -27,10 +27,15 @@ class Role:
         assert len(left) < len(self.statements), sid
         return Role(left)
 
+    @staticmethod
+    def covers(granted, resource):
+        """A stream is named by its table: the embedded DynamoDB's streams have other labels than the deployed ones."""
+        return granted.startswith(resource) if resource.endswith("/stream/") else fnmatch.fnmatchcase(resource, granted)
+
     def allows(self, action, resource):
         for statement in self.statements:
             assert statement["Effect"] == "Allow" and ("Condition" not in statement or "kms" in str(statement["Action"])), statement
-            if action in listed(statement["Action"]) and any(fnmatch.fnmatchcase(resource, one) for one in listed(statement["Resource"])):
+            if action in listed(statement["Action"]) and any(self.covers(one, resource) for one in listed(statement["Resource"])):
                 self.used.add(statement["Sid"])
                 return True
         self.denied.add((action, resource))
@@ -57,7 +62,10 @@ def needed(target, body):
         words = {"INSERT": "PartiQLInsert", "UPDATE": "PartiQLUpdate", "DELETE": "PartiQLDelete", "SELECT": "PartiQLSelect"}
         statements = [part["Statement"] for part in body.get("Statements", [body])]
         return [one(words[kind.upper()], table) for kind, table in (PARTIQL.match(text).groups() for text in statements)]
-    return [one(operation, body["TableName"])]
+    if service.startswith("DynamoDBStreams"):
+        # An iterator does not say which stream it reads: the one who asked for it was allowed to, or has none.
+        return [one(operation, body["StreamArn"].split("/")[1] + "/stream/")] if "StreamArn" in body else []
+    return [one(operation, body["ResourceArn"].split("/")[1] if "ResourceArn" in body else body["TableName"])]
 
 
 class Proxy:

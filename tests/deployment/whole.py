@@ -24,7 +24,7 @@ sys.path.insert(0, "statemachine")
 from deploy import packed
 from roles import Proxy, Role
 from runtime import Failed, Function
-from simulated import Aws, deploy
+from simulated import Aws, deploy, zipped
 from test_retrofit import Player
 from updates import manifest_of
 
@@ -33,6 +33,7 @@ PORT, API = 8764, 8765
 WAIT_SECONDS = 60
 LOOK_SECONDS = 0.1
 MANIFEST = "keyfold.toml"
+FOLLOWED = {"AuditV2FollowStream": "true", "AuditV2FollowBack": "true"}
 
 
 class Deployed:
@@ -54,7 +55,7 @@ class Deployed:
 
     def start(self, arn, role=None, remark=""):
         name, binary, found = self.functions[arn]
-        role = role or Role(self.aws.policies(found["Role"].rsplit("/", 1)[1]))
+        role = role or self.roles.get(name) or Role(self.aws.policies(found["Role"].rsplit("/", 1)[1]))
         self.roles[name] = role
         proxy = Proxy(role, self.dynamo, self.aws.url)
         manifest = self.folder / f"{name}.toml"
@@ -69,7 +70,19 @@ class Deployed:
                 self.running[arn] = self.start(arn)
             function = self.running[arn]
         with function.__dict__.setdefault("lock", threading.Lock()):
-            return function.invoke(event)
+            if function.process.poll() is None:
+                return function.invoke(event)
+        # It was replaced meanwhile.
+        return self.invoke(arn, event)
+
+    def replace(self):
+        """New processes of every function, as after an update of their code. What a function is at is done first."""
+        with self.lock:
+            old, self.running = self.running, {}
+        for function in old.values():
+            with function.__dict__.setdefault("lock", threading.Lock()):
+                function.process.kill()
+                function.process.wait()
 
     def denied(self):
         return {name: role.denied for name, role in self.roles.items() if role.denied}
@@ -83,7 +96,7 @@ class Machine:
     """The state machine's tasks, with the rights of its role."""
 
     def __init__(self, aws, deployed, name):
-        self.aws, self.deployed = aws, deployed
+        self.aws, self.deployed, self.slices_max = aws, deployed, None
         machine = aws("stepfunctions").describe_state_machine(stateMachineArn=aws.stack()[name])
         self.definition, self.role = json.loads(machine["definition"]), Role(aws.policies(machine["roleArn"].rsplit("/", 1)[1]))
 
@@ -96,12 +109,20 @@ class Machine:
             alarm = self.aws("cloudwatch").describe_alarms(AlarmNames=[name])["MetricAlarms"][0]
             self.may("cloudwatch:DescribeAlarms", alarm["AlarmArn"])
             return {"MetricAlarms": [{"StateValue": alarm["StateValue"]}]}
+        if resource.endswith("listObjectsV2"):
+            self.may("s3:ListBucket", f"arn:aws:s3:::{arguments['Bucket']}")
+            found = self.aws("s3").list_objects_v2(**arguments).get("Contents", [])
+            return {"Contents": [{"Key": one["Key"]} for one in found]} if found else {"KeyCount": 0}
         assert resource == "arn:aws:states:::lambda:invoke", resource
         arn, event = arguments["FunctionName"], arguments["Payload"]
         self.may("lambda:InvokeFunction", arn)
         # No record is a minute old here.
         if "Verifier" in arn:
             event = {**event, "lagSeconds": 0}
+        if "Backfiller" in arn and "dryRun" not in event and self.slices_max is not None:
+            self.slices_max -= 1
+            if self.slices_max < 0:
+                raise Failed("States.Stopped", "somebody stopped the execution")
         return {"Payload": self.deployed.invoke(arn, event)}
 
     def may(self, action, resource):
@@ -192,11 +213,16 @@ def asked(aws, deployed, route, body):
     return json.loads(answer["body"])
 
 
-def until_clean(machine, streams):
+def operate(machine, streams, **operation):
+    """The operator, by the state machine: until both sides are the same, and then to its end."""
+    return until_clean(machine, streams, operation=operation)
+
+
+def until_clean(machine, streams, **given):
     until = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            return machine.run()
+            return machine.run(**given)
         except Failed as failed:
             if failed.error != "Keyfold.Differences" or time.monotonic() > until:
                 raise Failed(failed.error, f"{failed.cause}; of the streams: {[stream.error for stream in streams]}") from failed
@@ -213,7 +239,7 @@ def play(aws, binaries, keyfold, folder, log):
     for number in range(ITEMS):
         dynamo.put_item(TableName="ResourceAccessAudit", Item=event(number))
     keyfold("retrofit", "run", "auditV2", "--until", "start")
-    deploy(aws, template, {"AuditV2FollowStream": "true", "AuditV2FollowBack": "true"})
+    deploy(aws, template, FOLLOWED)
     mappings = aws("lambda").list_event_source_mappings()["EventSourceMappings"]
     streams = [Stream(mapping, deployed) for mapping in mappings if ":dynamodb:" in mapping["EventSourceArn"] and mapping["State"] == "Enabled"]
     assert len(streams) == 2, mappings
@@ -224,9 +250,13 @@ def play(aws, binaries, keyfold, folder, log):
     for number in range(ITEMS, ITEMS + 20):
         dynamo.put_item(TableName="ResourceAccessAudit", Item=event(number))
     dynamo.delete_item(TableName="ResourceAccessAudit", Key={"id": {"S": "e0000"}})
+    upgraded(aws, deployed, template, machine, dynamo)
     report = until_clean(machine, streams)
     print(f"a run: {report['carried']} items carried over, {report['compared']} compared, clean; {streams[0].records} records of the stream")
-    print(keyfold("retrofit", "switch", "auditV2", "--writers", "stay").splitlines()[0])
+    set_aside(aws, deployed, machine, streams, keyfold)
+    moved = operate(machine, streams, command="switch", writers="attested")
+    assert moved["success"] and moved["phase"] == "reversed", moved
+    print(f"switched by the deployed operator: writers were stopped for {moved['pausedMilliseconds']} ms")
     found = asked(aws, deployed, "POST /query", {"table": "audit", "where": {"accessedBy": "u3"}, "limit": 100})
     wanted = len([number for number in range(1, ITEMS + 20) if number % 11 == 3])
     assert found["count"] == wanted, found
@@ -234,9 +264,11 @@ def play(aws, binaries, keyfold, folder, log):
     asked(aws, deployed, "POST /audit", audited)
     assert asked(aws, deployed, "POST /query", {"table": "audit", "where": {"accessedBy": "u3", "action": "deleted"}})["count"] == 1
     print(f"the API: {wanted} items of an index, and an event that the audit writer wrote")
+    ended = operate(machine, streams, command="finish")
+    assert ended["success"] and ended["phase"] == "finalised", ended
+    print("finished by the deployed operator")
     assert not deployed.denied() and not machine.role.denied, (deployed.denied(), machine.role.denied)
     print(f"nothing was denied; rights that were needed: {({name: len(role.used) for name, role in deployed.roles.items()})}")
-    refused_notice(deployed, keyfold)
     another_manifest(deployed, log)
     # Without a right.
     arn = deployed.arn("QueryApiFunction")
@@ -248,26 +280,72 @@ def play(aws, binaries, keyfold, folder, log):
     deployed.end()
 
 
-def refused_notice(deployed, keyfold):
+def upgraded(aws, deployed, template, machine, dynamo):
+    """The functions' code is replaced in mid-retrofit, as docs/day-to-day.md has it: mapping, tables and finished segments stay."""
+    machine.slices_max = 1
+    try:
+        machine.run()
+        sys.exit("the run was not stopped")
+    except Failed as failed:
+        assert failed.error == "States.ExceedToleratedFailureThreshold", failed.error
+    machine.slices_max = None
+    shas = lambda: {name: aws("lambda").get_function_configuration(FunctionName=arn)["CodeSha256"] for arn, (name, *_) in deployed.functions.items()}
+    mappings = lambda: {one["UUID"]: one["State"] for one in aws("lambda").list_event_source_mappings()["EventSourceMappings"]}
+    before = (aws.stack(), mappings(), shas())
+    aws.put("next.zip", zipped("bootstrap", b"the next version"))
+    for one in template["Resources"].values():
+        if one["Type"] == "AWS::Lambda::Function":
+            one["Properties"]["Code"] = {"S3Bucket": "packages", "S3Key": "next.zip"}
+    deploy(aws, template, FOLLOWED)
+    after = (aws.stack(), mappings(), shas())
+    assert after[:2] == before[:2], "a resource or a mapping was replaced"
+    assert all(after[2][name] != sha for name, sha in before[2].items()), "a function has the code of before"
+    dynamo.put_item(TableName="ResourceAccessAudit", Item=event(1, resourceId="changed meanwhile"))
+    deployed.replace()
+    print(f"an upgrade in mid-retrofit: {len(before[2])} functions with other code, and the same {len(before[1])} mappings")
+
+
+def set_aside(aws, deployed, machine, streams, keyfold):
+    """Two batches that Lambda set aside. The notice of one is refused, and of the other there is none; both keep the switch closed until they were
+    read again."""
+    bucket, stream = aws.stack()["AuditV2FailureBucket"], streams[0].arn
+    for key, item in (("refused", "e0005"), ("unknown", "e0006")):
+        records = [{"eventSourceARN": stream, "dynamodb": {"Keys": {"id": {"S": item}}, "SequenceNumber": "1"}}]
+        aws("s3").put_object(Bucket=bucket, Key=key, Body=json.dumps({"payload": {"Records": records}}))
+    refused_notice(deployed, keyfold, bucket)
+    try:
+        machine.run(operation={"command": "switch", "writers": "attested"})
+        sys.exit("a switch was not refused")
+    except Failed as failed:
+        assert failed.error == "Keyfold.OperationFailed" and "quarantine" in failed.cause, (failed.error, failed.cause)
+    entries = keyfold("retrofit", "quarantine", "auditV2")
+    assert all(f"s3://{bucket}/{key}" in entries for key in ("refused", "unknown")), entries
+    print(keyfold("retrofit", "quarantine", "auditV2", "--retry"))
+    assert "Contents" not in aws("s3").list_objects_v2(Bucket=bucket), "a batch that was read again is there still"
+    print("a batch without notice: found by the next run, which does not switch; read again, and deleted")
+
+
+def refused_notice(deployed, keyfold, bucket):
     """The notice of a batch that was set aside, refused at first by the control table: it comes back from its queue."""
     arn = deployed.arn("AuditV2ReplicatorFunction")
-    detail = {"bucket": {"name": "failures"}, "object": {"key": "lost-batch"}}
+    detail = {"bucket": {"name": bucket}, "object": {"key": "refused"}}
     notice = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
-    denied = deployed.start(arn, deployed.roles["AuditV2ReplicatorFunction"].without("KeepRowsAndQuarantine"))
+    role = deployed.roles["AuditV2ReplicatorFunction"]
+    denied = deployed.start(arn, role.without("KeepRowsAndQuarantine"))
     try:
         denied.invoke(notice)
         sys.exit("the notice was not refused")
     except Failed as failed:
         assert failed.error == "Keyfold.AccessDenied", failed
     denied.process.kill()
+    deployed.roles["AuditV2ReplicatorFunction"] = role
     destination = deployed.aws("lambda").get_function_event_invoke_config(FunctionName=arn)["DestinationConfig"]["OnFailure"]["Destination"]
     (mapping,) = deployed.aws("lambda").list_event_source_mappings(EventSourceArn=destination)["EventSourceMappings"]
-    role = deployed.roles["AuditV2ReplicatorFunction"] = Role(deployed.roles["AuditV2ReplicatorFunction"].statements)
     for action in ("sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"):
         assert role.allows(action, destination), action
     body = json.dumps({"version": "1.0", "requestPayload": notice})
     deployed.invoke(mapping["FunctionArn"], {"Records": [{"messageId": "1", "eventSource": "aws:sqs", "body": body}]})
-    assert "s3://failures/lost-batch" in keyfold("retrofit", "quarantine", "auditV2"), "the quarantine does not know the batch"
+    assert f"s3://{bucket}/refused" in keyfold("retrofit", "quarantine", "auditV2"), "the quarantine does not know the batch"
     print("a notice that was refused: back from its queue, and in the quarantine")
 
 
@@ -288,7 +366,8 @@ def main(binaries):
         (folder / "local.toml").write_text(without_retrofits(pathlib.Path(MANIFEST).read_text()))
         words = ["--manifest", folder / "local.toml", "local", "--port", str(PORT), "--api-port", str(API)]
         server = subprocess.Popen([binaries / "keyfold", *words], stdout=log, stderr=log)
-        environment = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{PORT}", "KEYFOLD_WAITS": "in-flight=0,lag=0"}
+        environment = {**os.environ, "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{PORT}", "KEYFOLD_WAITS": "in-flight=0,lag=0",
+                       "AWS_ENDPOINT_URL_S3": aws.url}
 
         def keyfold(*words):
             done = subprocess.run([binaries / "keyfold", *words], env=environment, capture_output=True, text=True)

@@ -48,7 +48,8 @@ fn answer(stream: TcpStream, answers: &BTreeMap<String, String>, asked: &Mutex<V
     if reader.read_line(&mut line).unwrap_or(0) == 0 {
         return;
     }
-    let path = line.split(' ').nth(1).unwrap().to_owned();
+    let (method, path) = line.rsplit_once(' ').and_then(|(begin, _)| begin.split_once(' ')).unwrap();
+    let (method, path) = (method.to_owned(), path.to_owned());
     let (mut length, mut action, mut is_signed) = (0, None, false);
     loop {
         let mut header = String::new();
@@ -70,7 +71,10 @@ fn answer(stream: TcpStream, answers: &BTreeMap<String, String>, asked: &Mutex<V
             asked.lock().unwrap().push((action.clone(), input.clone()));
             answers.get(&format!("{action} {input}")).or_else(|| answers.get(action))
         }
-        None => answers.get(&path),
+        None => {
+            asked.lock().unwrap().push((format!("{method} {path}"), Value::Null));
+            answers.get(&path)
+        }
     };
     let (status, text) = match (found, &action) {
         (Some(text), _) => ("200 OK", text.clone()),

@@ -120,8 +120,17 @@ impl Service {
 
     /// Reads an object of S3 by its address, such as `s3://bucket/key`.
     pub async fn object(&self, place: &str) -> Result<Vec<u8>, ServiceError> {
+        self.on_object("GET", "GetObject", place).await
+    }
+
+    /// Deletes an object of S3 by its address.
+    pub async fn delete_object(&self, place: &str) -> Result<(), ServiceError> {
+        self.on_object("DELETE", "DeleteObject", place).await.map(drop)
+    }
+
+    async fn on_object(&self, method: &str, action: &str, place: &str) -> Result<Vec<u8>, ServiceError> {
         let path = place.strip_prefix("s3://").unwrap_or(place);
-        self.send("GET", &format!("/{}", encoded(path)), &[], "", &format!("GetObject {place}")).await
+        self.send(method, &format!("/{}", encoded(path)), &[], "", &format!("{action} {place}")).await
     }
 
     async fn send(

@@ -100,7 +100,8 @@ struct Retried {
 }
 
 impl Retried {
-    /// Reads a batch again. Its entry is removed once each of its items is right, or has its own entry.
+    /// Reads a batch again. Its entry and then its object are removed once each of its items is right, or has its own entry. The state
+    /// machine enters an object without an entry in the quarantine again, so nothing is lost between the two.
     async fn batch(
         &mut self,
         objects: &Service,
@@ -114,7 +115,10 @@ impl Retried {
             .with_context(|| format!("cannot read the batch `{place}`"))?;
         self.records += records.len();
         match redriven(sender, head, lead, records).await? {
-            true => drop(sender.carry(&mut sender.job().dismiss(entry)).await?),
+            true => {
+                sender.carry(&mut sender.job().dismiss(entry)).await?;
+                objects.delete_object(place).await.map_err(|error| undeleted(place, &error))?;
+            }
             false => self.batches_left += 1,
         }
         Ok(())
@@ -128,6 +132,17 @@ fn unread(place: &str, retrofit: &str, error: &ServiceError) -> anyhow::Error {
         &format!(
             "the batch `{place}` was not read: {error}\nhint: if the bucket has deleted it, run `keyfold retrofit run {retrofit} --repair`, \
              then `quarantine {retrofit} --release`"
+        ),
+    )
+}
+
+/// The batch is done; its object would be found again by the next run.
+fn undeleted(place: &str, error: &ServiceError) -> anyhow::Error {
+    refusal::coded(
+        "batch-not-deleted",
+        &format!(
+            "the batch `{place}` was read again, and was not deleted: {error}\nhint: allow s3:DeleteObject on the bucket, or delete it: \
+             `aws s3 rm {place}`; otherwise the next run enters it in the quarantine again"
         ),
     )
 }
