@@ -1,7 +1,8 @@
 """Deploys generated templates into a simulated AWS (moto), every resource of them, and reads back what is there.
 
 Usage: python tests/deployment/deploy.py KEYFOLD MANIFEST...
-Each manifest is generated with KEYFOLD, translated as SAM does it, and deployed with several combinations of parameters. A table with
+Each manifest is generated with KEYFOLD, translated as SAM does it, and deployed with the defaults and with everything that can be set; the first
+also with each combination of parameters alone. A table with
 `managed = false` is made beforehand, as a user has it.
 """
 
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import alarms
 from simulated import Aws, Resolved, deploy, zipped
 from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
@@ -29,6 +31,15 @@ COMBINATIONS = [
     {"PermissionsBoundary": "arn:aws:iam::123456789012:policy/company", "RolePath": "/company/keyfold/",
      "SubnetIds": "subnet-11111111,subnet-22222222", "SecurityGroupIds": "sg-11111111", "CallerRequestsPerMinute": "60", "CallerClaim": "jwt.org"},
 ]
+
+
+# All of them at once.
+EVERYTHING = {name: value for parameters in COMBINATIONS for name, value in parameters.items()}
+# What is read back, and its type: nothing of it may be passed over.
+COUNTED = {
+    "tables": "AWS::DynamoDB::Table", "functions": "AWS::Lambda::Function", "mappings": "AWS::Lambda::EventSourceMapping", "alarms": "AWS::CloudWatch::Alarm",
+    "routes": "AWS::ApiGatewayV2::Route", "notices": "AWS::Lambda::EventInvokeConfig", "machines": "AWS::StepFunctions::StateMachine",
+}
 
 
 def generated(keyfold, manifest, *options):
@@ -92,7 +103,7 @@ def keys(schema):
 
 def read_back(aws, template, parameters):
     """Compares what is there with the template, through the services' own APIs."""
-    seen = {"resources": 0, "tables": 0, "indexes": 0, "functions": 0, "mappings": 0, "alarms": 0, "routes": 0, "machines": 0}
+    seen = {"resources": 0, "tables": 0, "indexes": 0, "functions": 0, "mappings": 0, "alarms": 0, "routes": 0, "notices": 0, "machines": 0}
     prefix = parameters.get("TablePrefix", "")
     physical = aws.stack()
     seen["resources"] = len(physical)
@@ -127,6 +138,8 @@ def read_back(aws, template, parameters):
         for table in names.values():
             aws("dynamodb").describe_table(TableName=table)
         assert environment["KEYFOLD_MANIFEST"] == "/opt/keyfold.toml"
+        wanted = template["Resources"][name]["Properties"]
+        assert (found["MemorySize"], found["Timeout"]) == (wanted["MemorySize"], wanted["Timeout"]), found
         statements = {statement["Sid"]: statement for statement in aws.policies(found["Role"].rsplit("/", 1)[1])}
         assert ("UseTheKey" in statements) == bool(parameters.get("KmsKeyArn")), name
         assert "UseTheKey" not in statements or "kms:ViaService" in str(statements["UseTheKey"]["Condition"]), name
@@ -136,6 +149,7 @@ def read_back(aws, template, parameters):
         layers = [layer["Arn"] for layer in found["Layers"]]
         assert len(layers) == 1 and layers[0] == physical[next(of for of in physical if of.startswith("ManifestLayer"))], (name, layers)
         seen["functions"] += 1
+    failure_buckets = {f"arn:aws:s3:::{bucket}" for name, bucket in physical.items() if name.endswith("FailureBucket")}
     for name in of_type("AWS::Lambda::EventSourceMapping"):
         mappings = aws("lambda").list_event_source_mappings()["EventSourceMappings"]
         seen["mappings"] = len(mappings)
@@ -144,35 +158,58 @@ def read_back(aws, template, parameters):
                 table = mapping["EventSourceArn"].split("/")[1]
                 stream = aws("dynamodb").describe_table(TableName=table)["Table"]["LatestStreamArn"]
                 assert mapping["EventSourceArn"] == stream and mapping["StartingPosition"] == "TRIM_HORIZON", mapping
+                assert mapping["DestinationConfig"]["OnFailure"]["Destination"] in failure_buckets, mapping
     for name in of_type("AWS::IAM::Role"):
         role = aws("iam").get_role(RoleName=physical[name])["Role"]
         assert role["Path"] == parameters.get("RolePath", "/"), role
         boundary = role.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn")
         assert boundary == parameters.get("PermissionsBoundary"), (name, boundary)
     pages = aws("cloudwatch").get_paginator("describe_alarms").paginate()
-    alarms = [alarm for page in pages for alarm in page["MetricAlarms"]]
-    seen["alarms"] = len(alarms)
-    assert seen["alarms"] == len([name for name in of_type("AWS::CloudWatch::Alarm") if name in physical])
-    for alarm in alarms:
+    found = [alarm for page in pages for alarm in page["MetricAlarms"]]
+    seen["alarms"] = len(found)
+    for alarm in found:
         quiet = alarm["AlarmDescription"].startswith("Severity 3")
         assert bool(alarm["AlarmActions"]) != quiet and bool(alarm["OKActions"]) == (not quiet and "TellRecovery" in parameters), alarm
         assert "docs/runbooks.md#" in alarm["AlarmDescription"], alarm
     for name in of_type("AWS::Lambda::EventInvokeConfig"):
-        # A notice of a lost batch that is refused waits in a queue, and comes back from there.
-        retrofit = name.removesuffix("ReplicatorCalls")
-        function = physical[f"{retrofit}ReplicatorFunction"]
-        queue = aws("sqs").get_queue_attributes(QueueUrl=physical[f"{retrofit}UnnotedBatches"], AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-        calls = aws("lambda").get_function_event_invoke_config(FunctionName=function)
-        assert calls["DestinationConfig"]["OnFailure"]["Destination"] == queue, calls
-        mapped = aws("lambda").list_event_source_mappings(EventSourceArn=queue)["EventSourceMappings"]
-        assert [mapping["FunctionArn"].rsplit(":", 1)[1] for mapping in mapped] == [function], mapped
+        read_notices(aws, physical, name.removesuffix("ReplicatorCalls"))
+        seen["notices"] += 1
     if "HttpApi" in physical:
         seen["routes"] = read_routes(aws, physical, parameters)
     for machine in aws("stepfunctions").list_state_machines()["stateMachines"]:
         definition = aws("stepfunctions").describe_state_machine(stateMachineArn=machine["stateMachineArn"])["definition"]
         assert "arn:aws:states" in definition and json.loads(definition)["StartAt"], machine
         seen["machines"] += 1
+    for what, kind in COUNTED.items():
+        assert seen[what] == len([name for name in of_type(kind) if name in physical]), (what, seen)
     return seen
+
+
+def read_notices(aws, physical, retrofit):
+    """The way of a notice that a batch was set aside: from the bucket over EventBridge to the replicator; if refused, into a queue and back."""
+    bucket, function = physical[f"{retrofit}FailureBucket"], physical[f"{retrofit}ReplicatorFunction"]
+    queue = aws("sqs").get_queue_attributes(QueueUrl=physical[f"{retrofit}UnnotedBatches"], AttributeNames=["QueueArn", "Policy"])["Attributes"]
+    arn = aws("lambda").get_function_configuration(FunctionName=function)["FunctionArn"]
+    rule = aws("events").describe_rule(Name=physical[f"{retrofit}BatchSetAside"])
+    notice = lambda bucket: {"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": {"name": bucket}, "object": {"key": "a"}}}
+    pattern = json.loads(rule["EventPattern"])
+    assert rule["State"] == "ENABLED" and matches(pattern, notice(bucket)) and not matches(pattern, notice("another")), rule
+    (target,) = aws("events").list_targets_by_rule(Rule=rule["Name"])["Targets"]
+    assert (target["Arn"], target["DeadLetterConfig"]["Arn"]) == (arn, queue["QueueArn"]), target
+    may = json.loads(aws("lambda").get_policy(FunctionName=function)["Policy"])["Statement"]
+    assert any(one["Principal"] == {"Service": "events.amazonaws.com"} and rule["Arn"] in str(one["Condition"]) for one in may), may
+    (sent,) = [one for one in json.loads(queue["Policy"])["Statement"] if one["Effect"] == "Allow"]
+    assert sent["Principal"] == {"Service": "events.amazonaws.com"} and sent["Action"] == "sqs:SendMessage", sent
+    assert sent["Resource"] == queue["QueueArn"] and sent["Condition"] == {"ArnEquals": {"aws:SourceArn": rule["Arn"]}}, sent
+    calls = aws("lambda").get_function_event_invoke_config(FunctionName=function)
+    assert calls["DestinationConfig"]["OnFailure"]["Destination"] == queue["QueueArn"], calls
+    mapped = aws("lambda").list_event_source_mappings(EventSourceArn=queue["QueueArn"])["EventSourceMappings"]
+    assert [mapping["FunctionArn"] for mapping in mapped] == [arn], mapped
+
+
+def matches(pattern, event):
+    """EventBridge's patterns, as far as the template uses them."""
+    return all(matches(part, event[name]) if isinstance(part, dict) else event[name] in part for name, part in pattern.items())
 
 
 def read_routes(aws, physical, parameters):
@@ -187,20 +224,24 @@ def read_routes(aws, physical, parameters):
         assert route["Target"].removeprefix("integrations/") in integrations and route["AuthorizationType"] == wanted, route
     for function in functions:
         policy = aws("lambda").get_policy(FunctionName=function)["Policy"]
-        assert "apigateway.amazonaws.com" in policy, policy
+        may = json.loads(policy)["Statement"]
+        assert any(one["Principal"] == {"Service": "apigateway.amazonaws.com"} and physical["HttpApi"] in str(one["Condition"]) for one in may), may
     return len(routes)
 
 
 def main(keyfold, manifests):
     aws = Aws(19310)
-    for manifest in manifests:
-        for given in COMBINATIONS:
+    for number, manifest in enumerate(manifests):
+        for given in [*COMBINATIONS, EVERYTHING] if number == 0 else [{}, EVERYTHING]:
             aws.empty()
             template = packed(aws, keyfold, manifest)
             parameters = {**given, **made_beforehand(aws, template)}
             deploy(aws, template, parameters)
             seen = read_back(aws, template, parameters)
         print(f"{manifest}: {', '.join(f'{count} {what}' for what, count in seen.items())}")
+    aws.empty()
+    deploy(aws, packed(aws, keyfold, manifests[0]), {"AuditV2FollowStream": "true", "AuditV2FollowBack": "true"})
+    alarms.check(aws)
     refuses(packed(aws, keyfold, manifests[0]), {"SubnetIds": "subnet-11111111"})
     refuses(packed(aws, keyfold, manifests[0]), {"Authorization": "jwt"})
 
