@@ -11,6 +11,8 @@ import tempfile
 
 TEMPLATE = pathlib.Path("template.yaml").read_text()
 PASS_MAX = 2
+# Where the operator's environment begins.
+OPERATOR = "LogGroup: !Ref AuditV2OperatorLogs, LogFormat: JSON, ApplicationLogLevel: INFO, SystemLogLevel: INFO }\n      Environment:\n        Variables:\n"
 # The consequence, the text, its replacement. The first place in the template is changed.
 MUTANTS = [
     ("a function with another's rights", "Role: !GetAtt AuditV2BackfillerRole.Arn", "Role: !GetAtt AuditV2VerifierRole.Arn"),
@@ -91,6 +93,21 @@ MUTANTS = [
     Properties: { LayerVersionArn: !Ref ManifestLayer, Action: "lambda:GetLayerVersion", Principal: "*" }
 """),
     ("a table without throughput", "BillingMode: PAY_PER_REQUEST", "BillingMode: PROVISIONED"),
+    # The operator and the state machine, which move the writers.
+    ("the operator has no time", "Tidies, switches and finishes a retrofit\n      MemorySize: 1024\n      Timeout: 900",
+     "Tidies, switches and finishes a retrofit\n      MemorySize: 1024\n      Timeout: 30"),
+    ("the operator has the verifier's rights", "Role: !GetAtt AuditV2OperatorRole.Arn", "Role: !GetAtt AuditV2VerifierRole.Arn"),
+    ("the operator cannot stop writers", "                  - dynamodb:PutResourcePolicy\n", ""),
+    ("the operator sees one of two streams", "Resource: [!GetAtt AuditLegacyTable.StreamArn, !GetAtt AuditTable.StreamArn]", "Resource: [!GetAtt AuditLegacyTable.StreamArn]"),
+    ("the operator may delete tables", "                  - dynamodb:DeleteResourcePolicy\n", "                  - dynamodb:DeleteResourcePolicy\n                  - dynamodb:DeleteTable\n"),
+    ("the operator finds no state of the retrofit", OPERATOR + "          KEYFOLD_CONTROL_TABLE: !Ref ControlTable\n", OPERATOR + "          KEYFOLD_CONTROL: !Ref ControlTable\n"),
+    ("the operator's rows go to another table", OPERATOR + "          KEYFOLD_CONTROL_TABLE: !Ref ControlTable\n", OPERATOR + "          KEYFOLD_CONTROL_TABLE: keyfold-control\n"),
+    ("the operator's binary does something else", "BuildProperties: { Binary: operator }", "BuildProperties: { Binary: replicator }"),
+    ("the state machine moves writers by the backfiller", "OperatorArn: !GetAtt AuditV2OperatorFunction.Arn", "OperatorArn: !GetAtt AuditV2BackfillerFunction.Arn"),
+    ("the operator is not exempt from its own policy", "!GetAtt AuditV2OperatorRole.Arn, !GetAtt AuditV2VerifierRole.Arn]]", "!GetAtt AuditV2VerifierRole.Arn]]"),
+    ("runs do not look for batches that were set aside", "        FailureBucket: !Ref AuditV2FailureBucket\n", "        FailureBucket: !Ref AlarmTopic\n"),
+    ("the state machine may not see the failure bucket", "                Action: s3:ListBucket\n                Resource: !GetAtt AuditV2FailureBucket.Arn\n              - Sid: SeeTheMapping",
+     "                Action: s3:GetObject\n                Resource: !GetAtt AuditV2FailureBucket.Arn\n              - Sid: SeeTheMapping"),
     ("another reader of page token keys", "  PageTokenKey:\n    Type: AWS::SecretsManager::Secret\n    DeletionPolicy: Delete", "  PageTokenKey:\n    Type: AWS::SecretsManager::Secret\n    Condition: HasKey\n    DeletionPolicy: Delete"),
 ]
 
