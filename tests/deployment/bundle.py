@@ -230,11 +230,11 @@ def deployed(aws, plain):
     print(f"deployed from the bucket: {', '.join(f'{count} {what}' for what, count in seen.items())}")
 
 
-def npm(name):
+def npm(name, pins=None):
     """The packages of an example, installed once."""
     folder = PACKAGES / name
     folder.mkdir(parents=True, exist_ok=True)
-    pins = (EXAMPLES / name / "package.json").read_text()
+    pins = pins or (EXAMPLES / name / "package.json").read_text()
     if not (folder / "installed.json").exists() or (folder / "installed.json").read_text() != pins:
         (folder / "package.json").write_text(pins)
         run("npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
@@ -296,11 +296,85 @@ def pulumi():
     print("Pulumi: the stack with its parameters and its output; SST: the same resource")
 
 
-def terraform():
+# The parser is HashiCorp's own, compiled to WebAssembly.
+HCL = json.dumps({"private": True, "type": "module", "dependencies": {"@cdktf/hcl2json": "0.21.0"}})
+PARSE = """
+import { readFileSync } from "node:fs";
+import { parse } from "@cdktf/hcl2json";
+const files = process.argv.slice(2);
+console.log(JSON.stringify(await Promise.all(files.map((file) => parse(file, readFileSync(file, "utf8"))))));
+"""
+# Where Pulumi's provider, which is made from Terraform's schema, declares the arguments of each resource.
+SCHEMAS = {
+    "aws_cloudformation_stack": ("cloudformation/stack.d.ts", "StackArgs"),
+    "aws_dynamodb_table": ("dynamodb/table.d.ts", "TableArgs"),
+    "aws_dynamodb_global_secondary_index": ("dynamodb/globalSecondaryIndex.d.ts", "GlobalSecondaryIndexArgs"),
+}
+
+
+def terraform(keyfold):
+    """The example is read by Terraform's parser, and compared with its provider's schema and the manifest."""
+    packages, aws = npm("terraform", HCL), npm("pulumi") / "node_modules" / "@pulumi" / "aws"
+    (packages / "parse.mjs").write_text(PARSE)
+    resources = {}
+    for file in json.loads(run("node", "parse.mjs", *sorted((EXAMPLES / "terraform").glob("*.tf")), cwd=packages)):
+        resources.update(file["resource"])
+    inputs = (aws / "types" / "input.d.ts").read_text()
+    for kind, named in resources.items():
+        file, schema = SCHEMAS[kind]
+        for name, (block,) in named.items():
+            block.pop("lifecycle", None)
+            check_block(f"{kind}.{name}", block, interface((aws / file).read_text(), schema), inputs)
+    manifest = ROOT / ".ci" / "manifests" / "orders-in-place.toml"
+    (stack,), (table,) = resources["aws_cloudformation_stack"].values(), resources["aws_dynamodb_table"].values()
+    plain = yaml_parse(generated(keyfold, manifest))
+    unknown = set(stack[0]["parameters"]) - set(plain["Parameters"]) - {"CodeBucket", "CodePrefix"}
+    assert not unknown, unknown
+    assert table[0]["stream_view_type"] == "NEW_AND_OLD_IMAGES", table
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as managed:
+        managed.write(manifest.read_text().replace("managed = false\n", ""))
+        managed.flush()
+        (wanted,) = yaml_parse(generated(keyfold, managed.name))["Resources"]["OrdersTable"]["Properties"]["GlobalSecondaryIndexes"]
+    (index,) = resources["aws_dynamodb_global_secondary_index"].values()
+    keys = [{"AttributeName": key["attribute_name"], "KeyType": key["key_type"]} for key in index[0]["key_schema"]]
+    assert (index[0]["index_name"], keys) == (wanted["IndexName"], wanted["KeySchema"]), (index, wanted)
+    print(f"Terraform: {len(resources)} resources parsed, with the provider's arguments and the manifest's index and parameters")
+    validated()
+
+
+def validated():
+    """By Terraform itself, as far as it can be had: it formats without its provider, and validates with it."""
     if not shutil.which("terraform"):
-        return print("terraform is not installed: its example was not looked at")
+        return print("!!! NOT RUN: terraform is not installed: its example was neither formatted nor validated by it")
     run("terraform", "fmt", "-check", EXAMPLES / "terraform")
-    print("Terraform: well formed")
+    with tempfile.TemporaryDirectory() as folder:
+        for file in (EXAMPLES / "terraform").glob("*.tf"):
+            shutil.copy(file, folder)
+        environment = {**os.environ, "TF_CLI_CONFIG_FILE": os.devnull, "TF_IN_AUTOMATION": "1"}
+        done = subprocess.run(["terraform", "init", "-backend=false", "-no-color"], cwd=folder, capture_output=True, text=True, env=environment)
+        if done.returncode:
+            return print("!!! NOT RUN: `terraform validate`, because the provider hashicorp/aws could not be downloaded; formatted: yes")
+        run("terraform", "validate", "-no-color", cwd=folder, env=environment)
+    print("Terraform: formatted and validated by itself")
+
+
+def interface(text, name):
+    """The members of an interface, and whether each is optional."""
+    body = re.search(rf"\binterface {name} {{\n(.*?)\n *}}\n(?= *(?:/\*\*|interface|export|//|}}|$))", text, re.S)[1]
+    return {name: (optional == "?", kind) for name, optional, kind in re.findall(r"^ +(\w+)(\??): (.*)$", body, re.M)}
+
+
+def check_block(place, block, members, inputs):
+    """Each argument is one that the provider has, and none that it needs is missing."""
+    camel = lambda name: re.sub(r"_(\w)", lambda match: match[1].upper(), name)
+    known = {name: next((one for one in (camel(name), camel(name) + "s") if one in members), None) for name in block}
+    assert all(known.values()), f"{place} has {[name for name, one in known.items() if one is None]}, which the provider has not"
+    missing = {name for name, (optional, _) in members.items() if not optional} - set(known.values())
+    assert not missing, f"{place} needs {missing}"
+    for name, value in block.items():
+        nested = re.search(r"inputs\.\w+\.(\w+)", members[known[name]][1])
+        for part in value if nested else ():
+            check_block(f"{place}.{name}", part, interface(inputs, nested[1]), inputs)
 
 
 def main(keyfold, functions, manifests):
@@ -315,7 +389,8 @@ def main(keyfold, functions, manifests):
             if number == 0:
                 sample = plain
             print(f"{manifest}: {len(plain['Resources'])} resources, as SAM's translator has them")
-        run(pathlib.Path(sys.executable).with_name("cfn-lint"), "--regions", "us-east-1", "--", *[folder / "template.json" for folder in folders])
+        # The others have the same types, and cfn-lint has seen them as SAM templates, which it expands.
+        run(pathlib.Path(sys.executable).with_name("cfn-lint"), "--regions", "us-east-1", "--", folders[0] / "template.json")
         print("cfn-lint finds nothing")
         check_files(keyfold, functions, folders[0])
         refused(keyfold, functions, folders[0])
@@ -332,7 +407,7 @@ def main(keyfold, functions, manifests):
             print("the AWS CLI is not installed: nothing was uploaded")
         cdk(folders)
         pulumi()
-        terraform()
+        terraform(keyfold)
 
 
 if __name__ == "__main__":

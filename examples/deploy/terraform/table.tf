@@ -1,4 +1,4 @@
-# A table of Terraform's with an index of Keyfold's manifest. The index is a resource of its own, so that it can also be added by `keyfold index add`
+# A table of Terraform's with an index of Keyfold's manifest (.ci/manifests/orders-in-place.toml). The index is a resource of its own, so that it can also be added by `keyfold index add`
 # and imported afterwards: a block `global_secondary_index` in the table would delete an index that Terraform does not know.
 resource "aws_dynamodb_table" "orders" {
   name             = "orders"
@@ -26,6 +26,11 @@ resource "aws_dynamodb_global_secondary_index" "by_customer_status" {
     attribute_name = "byCustomerStatus_pk"
     attribute_type = "S"
     key_type       = "HASH"
+  }
+  key_schema {
+    attribute_name = "placed"
+    attribute_type = "S"
+    key_type       = "RANGE"
   }
 
   projection {
