@@ -63,6 +63,9 @@ impl Model {
         for entry in names.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let pair = entry.split_once('=').filter(|(id, name)| !id.is_empty() && !name.is_empty());
             let (id, name) = pair.ok_or_else(|| TableNamesError::NoPair { entry: entry.to_owned() })?;
+            if name.starts_with("arn:") {
+                return Err(TableNamesError::Arn { id: id.to_owned(), arn: name.to_owned() });
+            }
             let table = self.tables.iter_mut().find(|table| table.id == id);
             table.ok_or_else(|| TableNamesError::UnknownTable { id: id.to_owned() })?.name = name.to_owned();
         }

@@ -31,6 +31,12 @@ pub enum TableNamesError {
     /// A table that the manifest does not have.
     #[error("the manifest has no table `{id}`")]
     UnknownTable { id: String },
+    /// An ARN, which statements of PartiQL do not take in place of a name.
+    #[error(
+        "table `{id}` is given by the ARN `{arn}`\nhint: give its name; a table of another account cannot be used, see \
+         docs/deploy.md, \"Tables of another account\""
+    )]
+    Arn { id: String, arn: String },
     /// Two tables of one name.
     #[error("tables `{one}` and `{other}` are both `{name}` in DynamoDB")]
     Same { one: String, other: String, name: String },
@@ -72,6 +78,11 @@ attributes = { id = "string" }
             assert_eq!(refused(entry), Refused::NoPair { entry: entry.to_owned() });
         }
         assert_eq!(refused("nope=x"), Refused::UnknownTable { id: "nope".to_owned() });
+        let arn = "arn:aws:dynamodb:eu-west-1:222222222222:table/Audit";
+        assert_eq!(
+            refused(&format!("audit={arn}")),
+            Refused::Arn { id: "audit".to_owned(), arn: arn.to_owned() }
+        );
         let same =
             Refused::Same { one: "audit".to_owned(), other: "pets".to_owned(), name: "Pets".to_owned() };
         assert_eq!(refused("audit=Pets"), same);
