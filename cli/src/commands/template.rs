@@ -67,7 +67,10 @@ fn print(
     match (args.only.is_some(), out.json) {
         (true, _) => out.value(&template::settings(&read(text)?))?,
         (false, true) => out.value(&template::as_json(&read(text)?))?,
-        (false, false) => out.text(text),
+        (false, false) => {
+            out.text(text);
+            out.note("note: `sam build` also needs the folder `.keyfold`, which `--out FILE` writes next to the template\n");
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

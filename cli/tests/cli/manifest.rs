@@ -143,6 +143,7 @@ fn the_template_is_printed_checked_and_staged() {
     let printed = keyfold(&["template"]);
     let text = std::fs::read_to_string(root().join("template.yaml")).unwrap();
     assert_eq!(stdout(&printed), text);
+    assert_words(&stderr(&printed), &["--out"]);
     let right = keyfold(&["template", "--check"]);
     assert!(right.status.success(), "{}", stderr(&right));
     let folder = tempfile::tempdir().unwrap();
