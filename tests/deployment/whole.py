@@ -309,6 +309,8 @@ def set_aside(aws, deployed, machine, streams, keyfold):
     """Two batches that Lambda set aside. The notice of one is refused, and of the other there is none; both keep the switch closed until they were
     read again."""
     bucket, stream = aws.stack()["AuditV2FailureBucket"], streams[0].arn
+    # Its policy wants TLS, which the simulation has not.
+    aws("s3").delete_bucket_policy(Bucket=bucket)
     for key, item in (("refused", "e0005"), ("unknown", "e0006")):
         records = [{"eventSourceARN": stream, "dynamodb": {"Keys": {"id": {"S": item}}, "SequenceNumber": "1"}}]
         aws("s3").put_object(Bucket=bucket, Key=key, Body=json.dumps({"payload": {"Records": records}}))
