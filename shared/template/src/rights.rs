@@ -274,6 +274,7 @@ fn of_operator(mapping: &Mapping, source: &TableName<'_>, target: &TableName<'_>
         "GetResourcePolicy",
         "PutItem",
         "PutResourcePolicy",
+        "UpdateItem",
     ]);
     if source.table.ttl.is_some() || target.table.ttl.is_some() {
         operations.push(OF_TIME_TO_LIVE);
