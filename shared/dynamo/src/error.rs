@@ -160,29 +160,6 @@ impl DynamoError {
         )
     }
 
-    /// The call.
-    pub fn call(&self) -> &Call {
-        match self {
-            DynamoError::Throttled { call, .. }
-            | DynamoError::ConditionFailed { call, .. }
-            | DynamoError::Conflict { call }
-            | DynamoError::Invalid { call, .. }
-            | DynamoError::NotFound { call }
-            | DynamoError::InUse { call }
-            | DynamoError::CollectionFull { call }
-            | DynamoError::Denied { call, .. }
-            | DynamoError::Unavailable { call }
-            | DynamoError::TimedOut { call }
-            | DynamoError::Transport { call, .. }
-            | DynamoError::Unprocessed { call, .. }
-            | DynamoError::TooMany { call, .. }
-            | DynamoError::Unreadable { call }
-            | DynamoError::UnknownFormat { call, .. }
-            | DynamoError::NotActive { call, .. }
-            | DynamoError::Other { call, .. } => call,
-        }
-    }
-
     /// DynamoDB's own message, if there is one. It can quote values of the request: not for logs.
     pub fn detail(&self) -> Option<&str> {
         match self {

@@ -79,18 +79,6 @@ impl Number {
         if self.coefficient == 0 { 0 } else { self.exponent + self.digits().cast_signed() - 1 }
     }
 
-    /// The number as a `u64`, if it is an integer that fits.
-    pub fn to_u64(&self) -> Option<u64> {
-        if self.is_zero() {
-            return Some(0);
-        }
-        if self.negative || !(0..20).contains(&self.exponent) {
-            return None;
-        }
-        let scaled = self.coefficient.checked_mul(10u128.pow(self.exponent.unsigned_abs()))?;
-        u64::try_from(scaled).ok()
-    }
-
     /// A number from its parts, in canonical form.
     pub fn from_parts(negative: bool, coefficient: u128, exponent: i32) -> Result<Number, NumberError> {
         if coefficient == 0 {

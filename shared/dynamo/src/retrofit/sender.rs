@@ -69,14 +69,6 @@ pub enum RetrofitError {
         "the resource policy of table `{table}` could not be changed: somebody else keeps changing it, or DynamoDB is not done"
     )]
     PolicyBusy { table: String },
-    /// Its writers are in other Regions too.
-    #[error("table `{table}` is a global table: a policy cannot stop its writers")]
-    GlobalTable { table: String },
-    /// Who may not write anyway does not see when a stop arrives.
-    #[error(
-        "this command's role may not write to table `{table}`, so it cannot see when a policy stops the writers"
-    )]
-    CannotProbe { table: String },
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
     Refused { table: String, code: String },
@@ -118,8 +110,6 @@ impl RetrofitError {
             RetrofitError::OutOfTime => "out-of-time",
             RetrofitError::Policy { .. } => "policy-unusable",
             RetrofitError::PolicyBusy { .. } => "policy-busy",
-            RetrofitError::GlobalTable { .. } => "global-table",
-            RetrofitError::CannotProbe { .. } => "cannot-probe",
             RetrofitError::NoStream { .. } => "source-without-stream",
             RetrofitError::StreamViewType { .. } => "stream-view-type",
             RetrofitError::WrongTable { .. } => "table-differs",
@@ -143,12 +133,6 @@ impl RetrofitError {
             RetrofitError::PolicyBusy { .. } => {
                 Some("run the command again: it applies the policies once more")
             }
-            RetrofitError::GlobalTable { .. } => {
-                Some("stop its writers in all Regions yourself: `--writers attested`")
-            }
-            RetrofitError::CannotProbe { .. } => Some(
-                "give it `dynamodb:DeleteItem` on the table, or stop the writers yourself: `--writers attested`",
-            ),
             RetrofitError::OutOfTime => Some("give the function more time, or a higher rate"),
             RetrofitError::NoStream { .. } => Some(
                 "say --enable-stream to switch it on; in place, if every writer folds keys itself, say --no-stream instead",

@@ -113,16 +113,6 @@ pub enum EnsureError {
     Differs { table: String, diff: TableDiff },
 }
 
-impl EnsureError {
-    /// The stable error code.
-    pub fn code(&self) -> &'static str {
-        match self {
-            EnsureError::Dynamo(error) => error.code(),
-            EnsureError::Differs { .. } => "table-differs",
-        }
-    }
-}
-
 /// Creates the table unless it exists, and returns whether it did. An existing table is waited for and compared, never
 /// changed.
 pub async fn ensure_table(
