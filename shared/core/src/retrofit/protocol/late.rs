@@ -17,7 +17,7 @@ use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::{Mapping, same_item};
 use crate::retrofit::quarantine::{QuarantineReason, map_of};
-use crate::retrofit::record::ChangeRecord;
+use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
 use crate::retrofit::source_key::SourceKey;
@@ -96,6 +96,8 @@ impl Late {
             }
             (LatePhase::ReadingSource, Response::Got(source)) => match self.is_said(job, source.as_ref()) {
                 true => Turn::Done(TaskResult::Unchanged),
+                // Nobody wrote it: the service deletes items whose time to live is over in each table at another time.
+                false if self.record.kind == (ChangeKind::Remove { expired: true }) => self.repair(job),
                 false => {
                     self.phase = LatePhase::Noting;
                     Turn::Send(Request::Write(self.note(job.mapping())))
@@ -103,13 +105,16 @@ impl Late {
             },
             // Too large for a row: then the item stays as it is, and somebody has to look at it.
             (_, Response::Rejected(_)) => Turn::Enter(QuarantineReason::Late, self.fence.clone()),
-            (LatePhase::Noting, _) => {
-                let (repair, turn) = Rowed::repair(job, &self.source, &self.key, None);
-                self.phase = LatePhase::Repairing(Box::new(repair));
-                turn
-            }
+            (LatePhase::Noting, _) => self.repair(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
+    }
+
+    /// Makes the item what the open table says.
+    fn repair(&mut self, job: &Job) -> Turn {
+        let (repair, turn) = Rowed::repair(job, &self.source, &self.key, None);
+        self.phase = LatePhase::Repairing(Box::new(repair));
+        turn
     }
 
     /// Did this retrofit write it? Its own fences rise with each write of an item, and the row is never behind. What an
