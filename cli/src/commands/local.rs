@@ -1,4 +1,4 @@
-//! `keyfold local`: the whole stack on this machine, until ctrl-C.
+//! `keyfold local`: the whole stack on this machine, until ctrl-C. It goes on with a changed manifest.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use keyfold_core::model::Model;
-use keyfold_local::{AUDIT_TABLE, AllowedHosts, Stack, StackOptions};
+use keyfold_local::{AUDIT_TABLE, AllowedHosts, MissingIndex, Stack, StackOptions};
 use serde_json::json;
 
 use crate::globals::Globals;
@@ -16,6 +16,8 @@ use crate::support::block_on;
 
 /// How often expired items are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// How often the manifest is read again.
+const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LocalArgs {
@@ -37,6 +39,8 @@ pub(crate) struct LocalArgs {
 }
 
 pub(super) fn run(globals: &Globals, args: &LocalArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    // Before it is parsed: a change while everything starts is a change.
+    let known = std::fs::read(&globals.manifest).ok();
     let model = model(&globals.manifest, out)?;
     let options = StackOptions {
         manifest: globals.manifest.clone(),
@@ -49,12 +53,44 @@ pub(super) fn run(globals: &Globals, args: &LocalArgs, out: &Output) -> anyhow::
     };
     // The database and the functions have their own threads or processes.
     block_on(async {
-        let stack = Stack::start(&model, &options).await?;
+        let mut stack = Stack::start(&model, &options).await?;
         announce(&model, &stack, out)?;
-        tokio::signal::ctrl_c().await.context("cannot wait for ctrl-C")?;
+        tokio::select! {
+            ended = tokio::signal::ctrl_c() => ended.context("cannot wait for ctrl-C")?,
+            () = follow_manifest(globals, known, &mut stack, out) => {}
+        }
         stack.shutdown();
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Goes on with each new text of the manifest, so that a new table or a new retrofit needs no restart. A text with mistakes changes
+/// nothing.
+async fn follow_manifest(globals: &Globals, mut known: Option<Vec<u8>>, stack: &mut Stack, out: &Output) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        // An editor may just be replacing the file.
+        let Ok(text) = std::fs::read(&globals.manifest) else { continue };
+        if known.as_ref() == Some(&text) {
+            continue;
+        }
+        known = Some(text);
+        let name = globals.manifest.display();
+        let reloaded = match model(&globals.manifest, out) {
+            Ok(model) => stack.reload(&model).await.map_err(anyhow::Error::from),
+            Err(error) => Err(error),
+        };
+        match reloaded {
+            Ok(()) => out
+                .note(format!("`{name}` has changed: its tables, questions and retrofits are in use now\n")),
+            Err(error) => {
+                out.note(format!("`{name}` has changed, and the former one stays in use: {error:#}\n"))
+            }
+        }
+        for missing in stack.missing() {
+            note_missing(missing, stack, out);
+        }
+    }
 }
 
 fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
@@ -87,14 +123,18 @@ fn announce(model: &Model, stack: &Stack, out: &Output) -> anyhow::Result<()> {
     rows.push(row("tables", tables.join(", ")));
     out.text(columns(&rows));
     for missing in stack.missing() {
-        out.note(format!(
-            "table `{0}` lacks index `{1}` of the manifest, and questions that need it fail; this adds it:\n  \
-             keyfold tables apply {0} --endpoint {2}\n",
-            missing.table,
-            missing.index,
-            stack.dynamo().endpoint()
-        ));
+        note_missing(missing, stack, out);
     }
     out.note("press ctrl-C to stop\n");
     Ok(())
+}
+
+fn note_missing(missing: &MissingIndex, stack: &Stack, out: &Output) {
+    out.note(format!(
+        "table `{0}` lacks index `{1}` of the manifest, and questions that need it fail; this adds it:\n  \
+         keyfold tables apply {0} --endpoint {2}\n",
+        missing.table,
+        missing.index,
+        stack.dynamo().endpoint()
+    ));
 }

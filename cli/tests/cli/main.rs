@@ -6,6 +6,7 @@
 mod audit;
 mod index;
 mod init;
+mod local;
 mod manifest;
 mod messy;
 mod plan;

@@ -12,6 +12,7 @@ mod writer;
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyfold_core::audit::journal_table;
@@ -25,6 +26,7 @@ pub use options::{StackError, StackOptions};
 pub use replicator::InProcessReplicator;
 pub use writer::AUDIT_TABLE;
 
+use self::follow::Follower;
 use crate::port::{ListenError, listen};
 use crate::{Database, EmbeddedDynamo, EmbeddedOptions, Store};
 
@@ -45,7 +47,11 @@ pub struct MissingIndex {
 pub struct Stack {
     dynamo: EmbeddedDynamo,
     api: SocketAddr,
+    options: StackOptions,
     missing: Vec<MissingIndex>,
+    routes: Arc<api::CurrentRoutes>,
+    serving: JoinHandle<()>,
+    /// What depends on the manifest.
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -63,17 +69,34 @@ impl Stack {
         let api =
             listener.local_addr().map_err(|source| ListenError::Failed { port: options.api_port, source })?;
         let routes = api::routes(model, &dynamo, options).await?;
-        let mut tasks = vec![tokio::spawn(api::serve(listener, options.hosts.clone(), routes))];
-        for retrofit in &model.retrofits {
-            let handler = replicator::handler(model, &retrofit.name, &dynamo, options)?;
-            let followers =
-                follow::Follower::of(model, &retrofit.name, &dynamo, handler, options.data.as_deref());
-            tasks.extend(followers.into_iter().map(|follower| tokio::spawn(follower.run())));
-        }
+        let routes = Arc::new(api::CurrentRoutes::new(routes));
+        let followers = followers(model, &dynamo, options)?;
+        let serving = tokio::spawn(api::serve(listener, options.hosts.clone(), Arc::clone(&routes)));
+        let options = options.clone();
+        let mut stack = Stack { dynamo, api, options, missing, routes, serving, tasks: Vec::new() };
+        stack.spawn(model, followers);
+        Ok(stack)
+    }
+
+    /// Goes on with another manifest: makes its new tables, answers by it, and follows its retrofits. The data stays. If that fails,
+    /// everything goes on as before.
+    pub async fn reload(&mut self, model: &Model) -> Result<(), StackError> {
+        let missing = tables(model, &self.dynamo).await?;
+        let routes = api::routes(model, &self.dynamo, &self.options).await?;
+        let followers = followers(model, &self.dynamo, &self.options)?;
+        // A follower begins at the oldest record of its stream again: fences keep out what was carried over before.
+        self.tasks.drain(..).for_each(|task| task.abort());
+        self.missing = missing;
+        self.routes.replace(routes);
+        self.spawn(model, followers);
+        Ok(())
+    }
+
+    fn spawn(&mut self, model: &Model, followers: Vec<Follower>) {
+        self.tasks.extend(followers.into_iter().map(|follower| tokio::spawn(follower.run())));
         if model.tables.iter().any(|table| table.ttl.is_some()) {
-            tasks.push(tokio::spawn(sweep(dynamo.database().clone(), options.sweep_every)));
+            self.tasks.push(tokio::spawn(sweep(self.dynamo.database().clone(), self.options.sweep_every)));
         }
-        Ok(Stack { dynamo, api, missing, tasks })
     }
 
     /// The embedded DynamoDB.
@@ -94,8 +117,23 @@ impl Stack {
     /// Stops everything. Requests of DynamoDB in flight are answered.
     pub fn shutdown(mut self) {
         self.tasks.drain(..).for_each(|task| task.abort());
+        self.serving.abort();
         self.dynamo.shutdown();
     }
+}
+
+/// Those of all streams that the manifest's retrofits follow.
+fn followers(
+    model: &Model,
+    dynamo: &EmbeddedDynamo,
+    options: &StackOptions,
+) -> Result<Vec<Follower>, StackError> {
+    let mut followers = Vec::new();
+    for retrofit in &model.retrofits {
+        let handler = replicator::handler(model, &retrofit.name, dynamo, options)?;
+        followers.extend(Follower::of(model, &retrofit.name, dynamo, handler, options.data.as_deref()));
+    }
+    Ok(followers)
 }
 
 fn store(data: Option<&Path>) -> Result<Store, StackError> {

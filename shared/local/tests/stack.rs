@@ -151,8 +151,32 @@ async fn a_page_of_another_site_gets_nothing() {
 async fn a_started_retrofit_is_followed() {
     let model = model();
     let stack = Stack::start(&model, &options()).await.unwrap();
+    begun_with_an_item(&stack, &model).await;
+    is_carried_over(&stack, &model).await;
+}
+
+#[tokio::test]
+async fn a_retrofit_that_the_manifest_has_only_later_is_followed_without_a_restart() {
+    let full = model();
+    let mut before = full.clone();
+    before.retrofits.clear();
+    before.tables.retain(|table| table.id != "audit");
+    let mut stack = Stack::start(&before, &options()).await.unwrap();
+    stack.reload(&full).await.unwrap();
+    begun_with_an_item(&stack, &full).await;
+    is_carried_over(&stack, &full).await;
+    // A table that is there otherwise: everything goes on as before.
+    let mut other = full.clone();
+    other.tables.iter_mut().for_each(|table| table.partition.name = "another".to_owned());
+    let error = stack.reload(&other).await.unwrap_err();
+    assert!(matches!(error, StackError::Differs(_)), "{error}");
+    assert_eq!(ask(&stack, "GET", "/health", "", "").await.0, 200);
+}
+
+/// The retrofit begins, and its source gets an item.
+async fn begun_with_an_item(stack: &Stack, model: &Model) {
     let client = stack.dynamo().client();
-    let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
+    let job = Job::new(Mapping::of(model, "auditV2").unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(client.clone(), job, CONTROL_TABLE);
     let stream = sender.preflight(true).await.unwrap();
     let item: Item = event("e1")
@@ -164,6 +188,11 @@ async fn a_started_retrofit_is_followed() {
         .into();
     put(&client, model.table("audit-legacy").unwrap(), item).await.unwrap();
     sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
+}
+
+/// The replicator carries the item into the target.
+async fn is_carried_over(stack: &Stack, model: &Model) {
+    let client = stack.dynamo().client();
     let key: Item =
         std::collections::HashMap::from([("id".to_owned(), AttributeValue::S("e1".to_owned()))]).into();
     let get = BatchGet {

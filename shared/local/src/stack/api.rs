@@ -1,8 +1,9 @@
 //! Query API, audit writer and console over plain HTTP, as an HTTP API in AWS: `POST /audit` goes to the writer, the
 //! page and its paths to the console, all else to the query API. The port serves only this machine.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use axum::http::request::Parts;
@@ -50,12 +51,36 @@ enum Audit {
     Binary(LocalFunction),
 }
 
+/// The targets by the current manifest.
+pub(super) struct CurrentRoutes(Mutex<Arc<Routes>>);
+
+impl CurrentRoutes {
+    pub(super) fn new(routes: Routes) -> CurrentRoutes {
+        CurrentRoutes(Mutex::new(Arc::new(routes)))
+    }
+
+    /// Requests that are under way are answered by the manifest that they began with.
+    pub(super) fn replace(&self, routes: Routes) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(routes);
+    }
+
+    fn get(&self) -> Arc<Routes> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for CurrentRoutes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentRoutes").finish_non_exhaustive()
+    }
+}
+
 /// Starts the targets.
 pub(super) async fn routes(
     model: &Model,
     dynamo: &EmbeddedDynamo,
     options: &StackOptions,
-) -> Result<Arc<Routes>, StackError> {
+) -> Result<Routes, StackError> {
     let has_audit = model.table(AUDIT_TABLE).is_some();
     let api = Arc::new(api(dynamo, options).await?);
     let console = Console::new(Arc::clone(&api), dynamo.endpoint().to_owned());
@@ -75,7 +100,7 @@ pub(super) async fn routes(
             (Query::Here(api), audit)
         }
     };
-    Ok(Arc::new(Routes { console, query, audit, requests: AtomicU64::new(0) }))
+    Ok(Routes { console, query, audit, requests: AtomicU64::new(0) })
 }
 
 /// The caller of a function's process on this machine. The port serves no others, so the caller has all permissions.
@@ -100,14 +125,15 @@ async fn api(dynamo: &EmbeddedDynamo, options: &StackOptions) -> Result<Api, Sta
 }
 
 /// Answers until it is ended.
-pub(super) async fn serve(listener: TcpListener, hosts: AllowedHosts, routes: Arc<Routes>) {
+pub(super) async fn serve(listener: TcpListener, hosts: AllowedHosts, routes: Arc<CurrentRoutes>) {
     let rules = PortRules { hosts, body_bytes_max: BODY_BYTES_MAX, read_time_max: READ_TIME_MAX };
     port::serve_always(listener, rules, routes).await;
 }
 
-impl Answer for Routes {
+impl Answer for CurrentRoutes {
     fn answer(&self, parts: Parts, body: Bytes) -> Answering<'_> {
-        Box::pin(async move { answer(self, parts, body).await.map(|text| Full::new(Bytes::from(text))) })
+        let routes = self.get();
+        Box::pin(async move { answer(&routes, parts, body).await.map(|text| Full::new(Bytes::from(text))) })
     }
 }
 
