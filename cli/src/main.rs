@@ -6,6 +6,7 @@ mod answer;
 mod commands;
 mod globals;
 mod items;
+mod line;
 mod manifest_file;
 mod output;
 mod refusal;

@@ -3,17 +3,12 @@
 mod env;
 mod execution;
 mod finish;
-mod line;
 mod operate;
-mod passes;
 mod plan;
 mod policies;
 mod progress;
 mod quarantine;
-mod revise;
 mod run;
-mod runs;
-mod start;
 mod status;
 mod switch;
 mod texts;
@@ -21,10 +16,10 @@ mod watch;
 
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::CompletedStep;
-use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::operate::{Command, Revise};
 
-use self::env::RetrofitName;
+use self::env::{RetrofitName, RetrofitWork, WaitsGiven};
+use self::operate::operate;
 use crate::globals::{Env, Globals};
 use crate::manifest_file::model;
 use crate::output::Output;
@@ -45,7 +40,12 @@ pub(crate) enum RetrofitCommand {
     /// List the items that could not be carried over and the writes that came late; retry, accept or release them.
     Quarantine(quarantine::RetrofitQuarantineArgs),
     /// Continue with a manifest that was changed while the retrofit runs. `run --repair` then carries over what changes.
-    Revise(revise::RetrofitReviseArgs),
+    Revise {
+        #[command(flatten)]
+        retrofit: RetrofitName,
+        #[command(flatten)]
+        waits: WaitsGiven,
+    },
     /// Give the retrofit up. Everything written stays, and the command lists it.
     Abandon(RetrofitName),
 }
@@ -65,10 +65,12 @@ pub(super) async fn run_command(env: &Env<'_>, command: &RetrofitCommand) -> any
         RetrofitCommand::Status(args) if args.watch => watch::run(env, args).await,
         RetrofitCommand::Status(args) => status::run(env, args).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(env, args).await,
-        RetrofitCommand::Revise(args) => revise::run(env, args).await,
+        RetrofitCommand::Revise { retrofit, waits } => {
+            let revise = Command::Revise(Revise { limits: env.waits(waits)?.limits });
+            operate(env, retrofit, revise, RetrofitWork::default().options(0)).await
+        }
         RetrofitCommand::Abandon(retrofit) => {
-            let (sender, head) = env.started(retrofit).await?;
-            texts::step(&sender, &head, Phase::Abandoned, env.out, CompletedStep::Abandoned).await
+            operate(env, retrofit, Command::Abandon, RetrofitWork::default().options(0)).await
         }
     }
 }

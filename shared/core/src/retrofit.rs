@@ -68,7 +68,7 @@ pub use fence::{Epoch, Fence, SequenceNumber, SequenceNumberError};
 pub use generation::Generation;
 pub use job::{Job, Tracking};
 pub use lag::Lag;
-pub use lease::Lease;
+pub use lease::{Lease, WorkerRate};
 pub use mapping::{Cause, ChangeOf, Mapping, MappingError, MappingHash, NoWayBack};
 pub use misfit::{Misfit, MisfitKind, Misfits};
 pub use protocol::LedgerRow;

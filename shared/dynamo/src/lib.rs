@@ -27,6 +27,7 @@ mod sample;
 mod secret;
 mod service;
 mod signed;
+mod state_machine;
 mod stream;
 mod table;
 mod token;
@@ -55,6 +56,7 @@ pub use read::{
 pub use sample::{Described, Sample, SampleOptions, sample, table_description};
 pub use secret::{Secret, SecretError, SecretLabel, SecretVersion};
 pub use service::{Service, ServiceError};
+pub use state_machine::{FailedSegment, Run as StateMachineRun, StateMachines};
 pub use table::{
     AddIndexError, ApplyError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames,
     LiveIndex, LiveIndexes, Mismatch, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, TablePlan, TableStep,

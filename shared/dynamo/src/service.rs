@@ -88,7 +88,7 @@ impl ServiceError {
 
 impl Service {
     /// Step Functions, or the endpoint in `AWS_ENDPOINT_URL_SFN`.
-    pub async fn step_functions(settings: &Settings) -> Result<Service, ServiceError> {
+    pub(crate) async fn step_functions(settings: &Settings) -> Result<Service, ServiceError> {
         Service::named(STATES, "AWS_ENDPOINT_URL_SFN", settings).await
     }
 
@@ -111,7 +111,7 @@ impl Service {
     }
 
     /// Calls an action of Step Functions, such as `DescribeExecution`.
-    pub async fn call(&self, action: &str, input: &Value) -> Result<Value, ServiceError> {
+    pub(crate) async fn call(&self, action: &str, input: &Value) -> Result<Value, ServiceError> {
         let target = format!("AWSStepFunctions.{action}");
         let headers = [("content-type", CONTENT_TYPE), ("x-amz-target", target.as_str())];
         let body = self.send("POST", "/", &headers, &input.to_string(), action).await?;
@@ -160,7 +160,7 @@ impl Service {
         }
     }
 
-    fn not_reached(&self) -> ServiceError {
+    pub(crate) fn not_reached(&self) -> ServiceError {
         ServiceError::NotReached { service: title(self.name), endpoint: self.endpoint.clone() }
     }
 }

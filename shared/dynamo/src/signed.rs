@@ -1,5 +1,5 @@
 //! Requests to other services of AWS, signed with the libraries that DynamoDB's client already links. The SDK crates of
-//! these services would add a minute to every build, for a handful of calls.
+//! these services are larger than DynamoDB's, for six calls (docs/adr/0029-step-functions-and-s3-without-their-sdks.md).
 
 use std::time::SystemTime;
 

@@ -5,7 +5,9 @@ use std::str::FromStr;
 use anyhow::Context;
 use keyfold_core::retrofit::operate::Limits;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
-use keyfold_dynamo::retrofit::{LAG_SECONDS_DEFAULT, RequestSender, RetrofitError, RetrofitState, limits};
+use keyfold_dynamo::retrofit::{
+    LAG_SECONDS_DEFAULT, PassOptions, RequestSender, RetrofitError, RetrofitState, limits,
+};
 use keyfold_dynamo::{Settings, client};
 
 pub(super) use crate::globals::Env;
@@ -19,6 +21,41 @@ pub(crate) struct RetrofitName {
     pub(super) name: String,
 }
 
+/// How a pass over a table is split into segments, and how fast it goes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetrofitWork {
+    /// This worker's name, for the leases of segments. After a kill, a worker of the same name continues at once [default: a new
+    /// name for each run, which waits half a minute for the leases to end].
+    #[arg(long, value_name = "NAME", env = "KEYFOLD_WORKER")]
+    worker: Option<String>,
+    /// The number of segments of each table's scan. A pass that was interrupted continues with its number [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) segments: Option<u32>,
+    /// How many segments are processed at the same time [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) concurrency: Option<u32>,
+    /// Capacity units per second, reads and writes of all segments together: the first rate and the maximum [default: starts at
+    /// 1000 and grows while nothing is throttled].
+    #[arg(long, value_name = "UNITS")]
+    pub(super) rate: Option<f64>,
+}
+
+impl Default for RetrofitWork {
+    fn default() -> RetrofitWork {
+        let worker = std::env::var("KEYFOLD_WORKER").ok();
+        RetrofitWork { worker, segments: None, concurrency: None, rate: None }
+    }
+}
+
+impl RetrofitWork {
+    /// As options of a pass.
+    pub(super) fn options(&self, lag_seconds: u64) -> PassOptions {
+        let given = PassOptions::of(self.worker.as_deref());
+        let at_once = self.concurrency.unwrap_or(given.at_once);
+        PassOptions { segments: self.segments, at_once, rate: self.rate, lag_seconds, ..given }
+    }
+}
+
 /// How long the steps of a retrofit wait. That follows from what can still be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waits {
@@ -29,17 +66,6 @@ pub(crate) struct Waits {
 
 /// The lag of a replicator on this machine.
 const LAG_SECONDS_LOCAL: u64 = 5;
-
-impl Waits {
-    /// With this limit of a stop, in seconds.
-    pub(super) fn stop_max(self, seconds: u64) -> Limits {
-        Limits { stop_max_ms: seconds.saturating_mul(1_000), ..self.limits }
-    }
-
-    pub(super) fn in_flight_seconds(self) -> u64 {
-        self.limits.in_flight_ms.div_ceil(1_000)
-    }
-}
 
 /// Other waits than those that follow from the endpoint.
 #[derive(Debug, Clone, clap::Args)]

@@ -1,15 +1,18 @@
-//! Executions of a retrofit's state machine in AWS: started, and followed until they end.
+//! Runs of a retrofit's state machine in AWS: started, and followed until they end.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::Protocol;
+use keyfold_dynamo::{FailedSegment, ServiceError, StateMachineRun, StateMachines};
+use keyfold_edge::retrofit::Operation;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName};
-use super::line::Line;
-use super::runs::{Execution, StateMachine, is_passing};
 use super::watch::Looks;
+use crate::line::Line;
+use crate::output::columns;
+use crate::refusal;
 use crate::support::exit_code;
 
 /// The pause between two looks at a run.
@@ -38,13 +41,8 @@ pub(super) async fn operate(
     env: &Env<'_>,
     retrofit: &RetrofitName,
     machine: &str,
-    operation: &Value,
+    operation: &Operation,
 ) -> anyhow::Result<ExitCode> {
-    let mut operation = operation.clone();
-    // What was not given is left out.
-    if let Value::Object(members) = &mut operation {
-        members.retain(|_, value| !value.is_null());
-    }
     let mut input = json!({ "retrofit": retrofit.name, "operation": operation });
     if env.mapping(retrofit)?.protocol() == Protocol::InPlace {
         input["sides"] = json!(["source"]);
@@ -52,7 +50,7 @@ pub(super) async fn operate(
     started(env, retrofit, machine, None, &input).await
 }
 
-/// Starts an execution with this input, and follows it to its end.
+/// Starts a run with this input, and follows it to its end.
 pub(super) async fn started(
     env: &Env<'_>,
     retrofit: &RetrofitName,
@@ -60,41 +58,65 @@ pub(super) async fn started(
     name: Option<&str>,
     input: &Value,
 ) -> anyhow::Result<ExitCode> {
-    let states = StateMachine::open(env).await?;
-    let mut request = json!({ "stateMachineArn": machine, "input": input.to_string() });
-    if let Some(name) = name {
-        request["name"] = name.into();
-    }
-    let answer = states.call("StartExecution", &request).await?;
-    let execution = answer["executionArn"].as_str().unwrap_or_default().to_owned();
+    let states = opened(env).await?;
+    let execution = states.start(machine, name, input).await.map_err(refusal::explained)?;
     env.out.note(format!(
         "started {execution}\nctrl-C ends this view, not the run; anybody can follow it: keyfold retrofit status {} --watch\n",
         retrofit.name
     ));
-    let ended = followed(&states, env, retrofit, &execution).await?;
-    let report = states.report(&execution, ended).await?;
-    env.out.show(&report.value(&retrofit.name), report.text())?;
-    Ok(exit_code(report.has_succeeded()))
+    let run = followed(&states, env, retrofit, &execution).await?;
+    env.out.show(&document(&run, &retrofit.name), text(&run))?;
+    Ok(exit_code(run.has_succeeded()))
+}
+
+/// The newest run of a retrofit's state machine; `None` if there was none.
+pub(super) async fn newest(env: &Env<'_>, machine: &str) -> anyhow::Result<Option<StateMachineRun>> {
+    opened(env).await?.newest(machine).await.map_err(refusal::explained)
+}
+
+async fn opened(env: &Env<'_>) -> anyhow::Result<StateMachines> {
+    StateMachines::open(&env.globals.settings()?).await.map_err(refusal::explained)
 }
 
 /// Shows the progress until the run has ended. A look that gets no answer is no end.
 async fn followed(
-    states: &StateMachine,
+    states: &StateMachines,
     env: &Env<'_>,
     retrofit: &RetrofitName,
     execution: &str,
-) -> anyhow::Result<Execution> {
+) -> anyhow::Result<StateMachineRun> {
     let (line, mut looks, begun) = (Line::new(env.out), Looks::default(), Instant::now());
     loop {
-        match states.described(execution).await {
-            Ok(run) if run.status != "RUNNING" => return Ok(run),
-            Ok(_) => {}
-            Err(error) if !is_passing(&error) => return Err(error),
-            Err(_) => {}
+        match states.run(execution).await {
+            Ok(run) if !run.is_running() => return Ok(run),
+            Ok(_) | Err(ServiceError::NotReached { .. }) => {}
+            Err(error) => return Err(refusal::explained(error)),
         }
         let look = looks.look(env, retrofit).await;
         let look = look.map_or_else(|_| "no answer of DynamoDB".to_owned(), |look| look.plain());
         let shown = format!("{} s: {}", begun.elapsed().as_secs(), look.trim_end());
         line.during(tokio::time::sleep(LOOK), || shown.clone()).await;
     }
+}
+
+pub(super) fn document(run: &StateMachineRun, retrofit: &str) -> Value {
+    let StateMachineRun { execution, status, error, cause, output, failures } = run;
+    json!({
+        "retrofit": retrofit, "execution": execution, "status": status, "error": error, "cause": cause,
+        "failures": failures, "output": output,
+    })
+}
+
+pub(super) fn text(run: &StateMachineRun) -> String {
+    let row = |FailedSegment { pass, segment, error, cause, .. }: &FailedSegment| {
+        [pass, segment, error, cause].map(String::clone).to_vec()
+    };
+    let rows: Vec<_> = run.failures.iter().map(row).collect();
+    format!("{}\n{}\n{}", run.execution, short(run), columns(&rows))
+}
+
+/// Its state, and the error if it failed.
+pub(super) fn short(run: &StateMachineRun) -> String {
+    let StateMachineRun { status, error, cause, .. } = run;
+    [status.as_str(), error.as_deref().unwrap_or_default(), cause].join(" ").trim_end().to_owned()
 }

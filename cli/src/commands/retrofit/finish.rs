@@ -4,14 +4,13 @@
 use std::process::ExitCode;
 
 use keyfold_core::cost::{ReadUnits, WriteUnits};
-use keyfold_core::retrofit::operate::{Command, Finish};
 use keyfold_core::retrofit::{Protocol, finalise};
+use keyfold_edge::retrofit::{Operation, Word};
 use serde_json::json;
 
-use super::env::{Env, RetrofitName, WaitsGiven, explained};
+use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven, explained};
 use super::execution::{self, HereArgs};
 use super::operate::operate;
-use super::passes::RetrofitWork;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitFinishArgs {
@@ -35,13 +34,13 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Res
     if args.check {
         return price(env, args).await;
     }
+    let operation =
+        Operation { command: Word::Finish, leave_marks: args.leave_marks, ..Operation::default() };
     if let Some(machine) = args.here.machine() {
-        let operation = json!({ "command": "finish", "leaveMarks": args.leave_marks });
         return execution::operate(env, &args.retrofit, machine, &operation).await;
     }
     let waits = env.waits(&args.waits)?;
-    let finish = Finish { leave_marks: args.leave_marks, limits: waits.limits };
-    operate(env, &args.retrofit, Command::Finish(finish), args.work.options(waits.lag)).await
+    operate(env, &args.retrofit, operation.command(waits.limits), args.work.options(waits.lag)).await
 }
 
 /// Shows the price.

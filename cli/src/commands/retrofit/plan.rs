@@ -7,17 +7,15 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::cost::{Prices, WriteUnits};
-use keyfold_core::retrofit::mapping::NoWayBack;
-use keyfold_core::retrofit::{Checkpoint, Mapping, Pass, ProtocolReason, RetrofitEstimate, Survey};
-use keyfold_dynamo::retrofit::{PassWatch, RequestSender, SliceOptions, survey_slice};
+use keyfold_core::cost::Prices;
+use keyfold_core::retrofit::{Checkpoint, Pass, RetrofitEstimate, Survey};
+use keyfold_dynamo::retrofit::{PassEnd, PassWatch, RequestSender, SliceOptions, survey_slice};
 use serde_json::json;
 
 use super::env::{Env, RetrofitName, explained, segments};
-use super::passes::add;
 use super::progress::Progress;
-use super::texts::{back_table, diff_table, misfit_table};
-use crate::output::{Output, columns, row};
+use super::texts::titled;
+use crate::output::{Output, columns};
 use crate::support::{INTERRUPTED, stop_flag};
 
 #[derive(Debug, clap::Args)]
@@ -75,11 +73,15 @@ async fn surveyed(
     out: &Output,
 ) -> anyhow::Result<Option<(RetrofitEstimate, Counts)>> {
     let options = SliceOptions { stop: stop_flag(out), ..SliceOptions::default() };
-    let shown = Progress::new(out, sender, sender.items_about().await.map_err(explained)?);
+    let shown = Progress::new(out, 0);
+    shown.begins_pass(Pass::Backfill, false, sender.items_about().await.map_err(explained)?);
     let survey = Mutex::new(Survey::of_all(sender.job()));
     let (mut counts, mut done) = (Counts::new(), true);
     {
-        let watch = |checkpoint: &Checkpoint| shown.page(checkpoint);
+        let watch = |checkpoint: &Checkpoint| {
+            shown.page(checkpoint);
+            shown.spends(&sender.spent(), None);
+        };
         let runs = segments(total)?.into_iter().map(|segment| {
             shown.begins(&Checkpoint::start(sender.job(), Pass::Backfill, segment));
             survey_slice(sender, &survey, segment, &options, &watch)
@@ -87,11 +89,13 @@ async fn surveyed(
         let mut running = stream::iter(runs).buffer_unordered(total as usize);
         while let Some(end) = running.next().await {
             let end = end.map_err(explained)?;
-            add(&mut counts, &end);
+            for (name, count) in end.counts() {
+                *counts.entry(name.clone()).or_default() += count;
+            }
             done &= end.is_done();
         }
     }
-    shown.ends();
+    shown.ends_pass(Pass::Backfill, false, &PassEnd::default());
     let survey = survey.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(done.then(|| (survey.of_these(), counts)))
 }
@@ -105,95 +109,32 @@ fn show(
     out: &Output,
 ) -> anyhow::Result<()> {
     let mapping = sender.job().mapping();
-    let dollars = estimate.dollars(prices);
     if out.json {
         let mut document = estimate.document(mapping, prices);
-        document["noWayBack"] = json!(mapping.reverse().err().map(|why| no_way_back(mapping, &why)));
+        document["noWayBack"] = json!(mapping.reverse().err().map(|why| why.of(mapping)));
         if let Some(counts) = counts {
             document["counts"] = json!(counts);
         }
         return out.value(&document);
     }
-    let from = match counts {
-        Some(_) => "all were read".to_owned(),
-        None => format!("estimated from a sample of {}", estimate.sampled),
-    };
-    let mut rows = vec![
-        row("protocol", format!("{}: {}", mapping.protocol().name(), mapping.reason())),
-        row("items", format!("{} ({from})", estimate.items)),
-        row("written", estimate.items_written.to_string()),
-        row("refused", format!("{} (they would go into quarantine)", estimate.items_refused)),
-        row("read units", format!("{} ({})", estimate.scan_read.as_f64(), dollars.reads)),
-        row("write units", format!("{} ({})", estimate.write_units().get(), dollars.writes)),
-        row("finish", finish(mapping, estimate, prices)),
-        row("way back", way_back(mapping, estimate)),
-        row("storage", format!("{} more bytes ({} a month)", estimate.storage_bytes, dollars.storage_month)),
-    ];
-    rows.extend(estimate.mended.iter().map(|((attribute, remedy), items)| {
-        row("does not fit", format!("`{attribute}` on {items} items: {}", effect(remedy)))
-    }));
-    rows.extend(
-        mapping
-            .live_changes()
-            .iter()
-            .map(|change| row("live attribute", format!("{change}; `abandon` takes nothing back"))),
-    );
-    out.text(columns(&rows));
     let judged = if counts.is_some() { "" } else { ", judged by the sample" };
-    out.text(diff_table(
-        &format!("what changes on items, by attribute{judged}; nothing else does:"),
-        mapping,
-        &estimate.diff,
+    let title = |title: &str| format!("{title}{judged}");
+    out.text(columns(&estimate.rows(mapping, prices, counts.is_some())));
+    out.text(titled(
+        &(title("what changes on items, by attribute") + "; nothing else does:"),
+        &estimate.diff.table(mapping),
     ));
-    out.text(estimate.there_and_back.as_ref().map_or_else(String::new, |tried| back_table(mapping, tried)));
-    out.text(misfit_table(&format!("items that do not fit{judged}:"), &estimate.misfits));
+    if let Some(tried) = &estimate.there_and_back {
+        let back = "items that would not come back as they were, if the target's writers change them:";
+        out.text(titled(back, &tried.table(mapping)));
+        let untried: Vec<&str> = tried.untried().collect();
+        if !untried.is_empty() {
+            out.text(format!(
+                "the way back was not tried for these entities, because no item of them was read: {}\n",
+                untried.join(", ")
+            ));
+        }
+    }
+    out.text(titled(&(title("items that do not fit") + ":"), &estimate.misfits.table()));
     Ok(())
-}
-
-/// The price of `finish`.
-fn finish(mapping: &Mapping, estimate: &RetrofitEstimate, prices: &Prices) -> String {
-    match estimate.finalise_units(mapping) {
-        WriteUnits::ZERO => "nothing".to_owned(),
-        units => format!(
-            "{} write units ({}), or nothing with --leave-marks",
-            units.get(),
-            prices.dollars_for_writes(units)
-        ),
-    }
-}
-
-/// Can writers be moved back once they have moved?
-fn way_back(mapping: &Mapping, estimate: &RetrofitEstimate) -> String {
-    let fails = estimate.there_and_back.as_ref().is_some_and(|tried| tried.refused().next().is_some());
-    match mapping.reverse() {
-        Ok(_) if fails => {
-            "not for every item: see below; `switch --back` is refused while such an item changes".to_owned()
-        }
-        Ok(_) => "after a `switch`, `switch --back` moves the writers back".to_owned(),
-        Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
-        Err(why) => format!("none: {}", no_way_back(mapping, &why)),
-    }
-}
-
-/// Why there is no way back, and for which entities.
-fn no_way_back(mapping: &Mapping, why: &NoWayBack) -> String {
-    let reason = |(entity, reason): (Option<&str>, ProtocolReason)| match entity {
-        Some(entity) => format!("`{entity}`: {reason}"),
-        None => reason.to_string(),
-    };
-    match why {
-        NoWayBack::KeyCanMove => {
-            let reasons: Vec<String> = mapping.moving_keys().into_iter().map(reason).collect();
-            format!("{why} ({})", reasons.join("; "))
-        }
-        why => why.to_string(),
-    }
-}
-
-/// The effect of a remedy, by its word in the manifest.
-fn effect(remedy: &str) -> String {
-    match remedy {
-        "absent" => "its keys are made as if it were absent".to_owned(),
-        remedy => format!("it is changed by `{remedy}`"),
-    }
 }

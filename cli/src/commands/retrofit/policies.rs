@@ -6,12 +6,15 @@ use keyfold_dynamo::retrofit::{PolicyChange, RequestSender};
 use serde_json::{Value, json};
 
 use super::env::{Env, explained};
-use super::start::known;
 
 /// The row first: after a kill in between, the next command does not apply the policies again. Without a row or a control table, the
 /// writers are allowed all the same.
 pub(super) async fn lift(env: &Env<'_>, sender: &RequestSender) -> anyhow::Result<ExitCode> {
-    let head = known(env, sender).await?;
+    let head = match sender.head().await {
+        Ok(head) => Some(head),
+        Err(error) if error.is_not_started(&env.globals.control) => None,
+        Err(error) => return Err(explained(error)),
+    };
     if let Some(head) = head.as_ref().filter(|head| !head.exempt.is_empty()) {
         sender.store(&head.exempting(&[]), Some(head)).await.map_err(explained)?;
     }

@@ -1,38 +1,51 @@
-//! The progress of a pass over items, on standard error: one line that changes on a terminal, plain lines elsewhere.
+//! The progress of an operation on standard error: one line that changes on a terminal, plain lines elsewhere. And what its passes over
+//! items did, for programs and for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId};
-use keyfold_dynamo::retrofit::{LEASE_TIME, PassWatch, RequestSender};
+use keyfold_core::retrofit::operate::Doing;
+use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, ThrottledBy};
+use keyfold_dynamo::retrofit::{LEASE_TIME, PassEnd, PassWatch, Spent};
+use serde_json::{Value, json};
 
-use super::line::{Line, time_left};
+use crate::line::{Line, time_left};
 use crate::output::Output;
 
-/// The progress of one pass, or of both sides of a comparison.
-pub(super) struct Progress<'p> {
+/// The progress of one operation.
+pub(super) struct Progress {
     line: Line,
-    sender: &'p RequestSender,
-    /// The approximate number of items; 0 if it is unknown.
-    total: u64,
-    started: Instant,
+    /// How many differences are listed.
+    show: usize,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// How many items each segment has finished, by pass.
-    items: BTreeMap<(Pass, SegmentId), u64>,
-    /// How many items were finished before this run.
-    before: u64,
+    doing: Option<Doing>,
+    pass: Option<PassState>,
+    stages: Vec<Stage>,
 }
 
-impl<'p> Progress<'p> {
-    /// The progress of a pass over about this many items.
-    pub(super) fn new(out: &Output, sender: &'p RequestSender, total: u64) -> Progress<'p> {
-        Progress { line: Line::new(out), sender, total, started: Instant::now(), state: Mutex::default() }
+/// A pass that is at work.
+struct PassState {
+    /// The approximate number of items; 0 if it is unknown.
+    total: u64,
+    started: Instant,
+    /// How many items each segment has finished.
+    items: BTreeMap<SegmentId, u64>,
+    /// How many items were finished before this run.
+    before: u64,
+    spent: Spent,
+    limited_by: Option<ThrottledBy>,
+}
+
+impl Progress {
+    /// Lists this many differences of a comparison.
+    pub(super) fn new(out: &Output, show: usize) -> Progress {
+        Progress { line: Line::new(out), show, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -41,51 +54,87 @@ impl<'p> Progress<'p> {
 
     /// Waits for the work, and shows the progress meanwhile.
     pub(super) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
-        self.line.during(work, || self.text(false)).await
+        self.line.during(work, || self.text()).await
     }
 
-    /// Shows the progress for the last time.
-    pub(super) fn ends(&self) {
-        self.line.note(&self.text(true));
+    /// Another step of the operation begins.
+    pub(super) fn doing(&self, doing: Doing) {
+        let mut state = self.state();
+        state.pass = None;
+        state.doing = Some(doing);
     }
 
-    /// Items per second, in this run.
-    pub(super) fn items_per_second(&self) -> f64 {
-        self.pace(false).items_per_second
+    /// Reports of the passes, stage by stage.
+    pub(super) fn stages(&self) -> Vec<Stage> {
+        std::mem::take(&mut self.state().stages)
     }
 
-    fn text(&self, ended: bool) -> String {
-        let spent = self.sender.spent();
-        let units = spent.read.units + spent.write.units + spent.control.units;
-        let pace = self.pace(ended);
-        match (self.line.is_drawn(), pace.share()) {
-            (true, Some(percent)) => {
-                format!("{percent}%, {}: {pace}, {} throttled", pace.left(), spent.throttles)
+    fn text(&self) -> String {
+        let state = self.state();
+        let doing = state.doing.as_ref();
+        let paused = doing.and_then(|doing| doing.paused_ms);
+        let failure = doing.and_then(|doing| doing.failure.as_ref());
+        let what = match (&state.pass, doing) {
+            (Some(pass), _) => Some(pass.text(self.line.is_drawn(), false)),
+            (None, doing) => doing.map(|doing| doing.text.clone()),
+        };
+        let parts = [
+            paused.map(|paused| format!("stopped for {} s", paused / 1_000)),
+            what,
+            failure.map(|failure| format!("trying again: {}", failure.message)),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl PassState {
+    fn text(&self, short: bool, ended: bool) -> String {
+        let (pace, throttles) = (self.pace(ended), self.spent.throttles);
+        let limited = self.limited_by.map(|by| format!(", limited by {}", by.words())).unwrap_or_default();
+        match pace.share() {
+            Some(percent) if short => {
+                format!("{percent}%, {}: {pace}, {throttles} throttled{limited}", pace.left())
             }
-            _ => format!("{pace}, {units:.0} units, {} throttled, {}", spent.throttles, pace.left()),
+            _ => {
+                let units = self.spent.units();
+                format!("{pace}, {units:.0} units, {throttles} throttled, {}{limited}", pace.left())
+            }
         }
     }
 
     fn pace(&self, ended: bool) -> Pace {
-        let state = self.state();
-        let items: u64 = state.items.values().sum();
+        let items: u64 = self.items.values().sum();
         let total = if ended { Some(items) } else { known_total(self.total, items) };
-        Pace::new(items, items.saturating_sub(state.before), total, self.started.elapsed().as_secs_f64())
+        Pace::new(items, items.saturating_sub(self.before), total, self.started.elapsed().as_secs_f64())
     }
 }
 
-impl PassWatch for Progress<'_> {
+impl PassWatch for Progress {
+    fn begins_pass(&self, _pass: Pass, _repair: bool, total: u64) {
+        let (started, items, spent) = (Instant::now(), BTreeMap::new(), Spent::default());
+        self.state().pass = Some(PassState { total, started, items, before: 0, spent, limited_by: None });
+    }
+
     /// Items of other workers count as done before this run.
     fn begins(&self, checkpoint: &Checkpoint) {
-        let items = checkpoint.count("items");
-        let mut state = self.state();
-        let former = state.items.insert((checkpoint.pass(), checkpoint.segment()), items);
-        state.before += items.saturating_sub(former.unwrap_or(0));
+        if let Some(pass) = &mut self.state().pass {
+            let items = checkpoint.count("items");
+            let former = pass.items.insert(checkpoint.segment(), items);
+            pass.before += items.saturating_sub(former.unwrap_or(0));
+        }
     }
 
     fn page(&self, checkpoint: &Checkpoint) {
-        let items = checkpoint.count("items");
-        self.state().items.insert((checkpoint.pass(), checkpoint.segment()), items);
+        if let Some(pass) = &mut self.state().pass {
+            pass.items.insert(checkpoint.segment(), checkpoint.count("items"));
+        }
+    }
+
+    fn spends(&self, spent: &Spent, limited_by: Option<ThrottledBy>) {
+        if let Some(pass) = &mut self.state().pass {
+            pass.spent = spent.clone();
+            pass.limited_by = limited_by;
+        }
     }
 
     fn waits(&self, segments: usize) {
@@ -93,6 +142,80 @@ impl PassWatch for Progress<'_> {
             "another worker has {segments} segments: waiting until it is done; if it was killed, its leases expire within {} s",
             LEASE_TIME.as_secs()
         ));
+    }
+
+    fn ends_pass(&self, pass: Pass, repair: bool, end: &PassEnd) {
+        let mut state = self.state();
+        let Some(at_work) = state.pass.take() else { return };
+        self.line.note(&at_work.text(false, true));
+        let name = match pass {
+            Pass::VerifySource | Pass::VerifyTarget if repair => "repair",
+            Pass::VerifySource | Pass::VerifyTarget => "comparison",
+            pass => pass.name(),
+        };
+        if state.stages.last().is_none_or(|stage| stage.name != name) {
+            state.stages.push(Stage { name, done: true, ..Stage::default() });
+        }
+        let Some(stage) = state.stages.last_mut() else { unreachable!("pushed above") };
+        let left = usize::try_from(stage.differing).map_or(0, |listed| self.show.saturating_sub(listed));
+        for difference in end.differences.iter().take(left) {
+            let key = difference.key.as_ref().and_then(|key| serde_json::to_string(key).ok());
+            let key = key.unwrap_or_else(|| "(no source key)".to_owned());
+            let repaired = if difference.repaired { ", repaired" } else { "" };
+            self.line.note(&format!("{} {key}{repaired}", difference.class.name()));
+        }
+        stage.add(end, &at_work);
+    }
+}
+
+/// A report of the passes of one stage: a backfill, or a comparison of both sides.
+#[derive(Default)]
+pub(super) struct Stage {
+    pub(super) name: &'static str,
+    done: bool,
+    counts: BTreeMap<String, u64>,
+    differing: u64,
+    spent: Spent,
+    items: u64,
+    seconds: f64,
+}
+
+impl Stage {
+    fn add(&mut self, end: &PassEnd, pass: &PassState) {
+        self.done &= end.done;
+        self.differing += end.differing;
+        end.counts.iter().for_each(|(name, count)| *self.counts.entry(name.clone()).or_default() += count);
+        self.spent.add(&pass.spent);
+        self.items += pass.items.values().sum::<u64>().saturating_sub(pass.before);
+        self.seconds += pass.started.elapsed().as_secs_f64();
+    }
+
+    fn items_per_second(&self) -> f64 {
+        Pace::new(self.items, self.items, None, self.seconds).items_per_second
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let spent = &self.spent;
+        json!({
+            "done": self.done, "counts": self.counts, "itemsPerSecond": self.items_per_second().round(),
+            "readUnits": spent.read.units, "writeUnits": spent.write.units, "controlWriteUnits": spent.control.units,
+            "resent": spent.resent, "throttled": spent.throttles,
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let counted: Vec<String> =
+            self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        let Spent { read, write, control, resent, .. } = &self.spent;
+        format!(
+            "{}: {} ({:.0} items/s, {} read units, {} write units, {} units of the control table, {resent} retries)\n",
+            self.name,
+            counted.join(", "),
+            self.items_per_second(),
+            read.units,
+            write.units,
+            control.units
+        )
     }
 }
 
@@ -150,23 +273,4 @@ pub(super) fn known_total(total: u64, items: u64) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_left_is_judged_by_this_run_alone() {
-        let pace = Pace::new(600, 100, Some(1000), 10.0);
-        assert_eq!(pace.to_string(), "600 of about 1000 items, 10 items/s");
-        assert_eq!((pace.share(), pace.left()), (Some(60), "40 s left".to_owned()));
-        assert_eq!(Pace::new(1000, 0, Some(1000), 10.0).left(), "0 s left");
-        assert_eq!(Pace::new(600, 0, Some(1000), 10.0).left(), "time left unknown");
-    }
-
-    #[test]
-    fn without_a_count_of_the_table_there_is_neither_a_share_nor_an_end() {
-        let pace = Pace::new(600, 100, known_total(500, 600), 10.0);
-        assert_eq!((pace.to_string(), pace.share()), ("600 items, 10 items/s".to_owned(), None));
-        assert_eq!(pace.left(), "time left unknown");
-        assert_eq!(Pace::new(0, 0, Some(0), 10.0).share(), Some(100), "an empty table");
-    }
-}
+mod tests;

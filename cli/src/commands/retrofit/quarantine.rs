@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::accept::AcceptArgs;
 use super::env::{Env, RetrofitName, explained};
-use super::texts::misfit_table;
+use super::texts::titled;
 use crate::output::columns;
 use crate::refusal::refuse;
 
@@ -108,7 +108,7 @@ impl Listed {
             text += "the quarantine is empty\n";
         }
         text += &columns(&self.entries.iter().map(line).collect::<Vec<_>>());
-        text += &misfit_table("by reason:", &misfits(self.entries.iter().chain(&self.former)));
+        text += &titled("by reason:", &misfits(self.entries.iter().chain(&self.former)).table());
         if !self.former.is_empty() {
             text += &format!(
                 "from before the writers moved; `keyfold retrofit run {}` compares these items, and `--release` removes the entries after it:\n",

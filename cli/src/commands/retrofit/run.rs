@@ -1,20 +1,28 @@
 //! `keyfold retrofit run`: starts the retrofit, carries over the existing items, and compares both sides. What is done already is not
-//! done again, so the command can be repeated until both sides are the same. In AWS, the state machine does the same with functions.
+//! done again, so the command can be repeated until both sides are the same. The steps are `keyfold_core::retrofit::operate`'s; here
+//! are the effects that only a person can allow. In AWS, the state machine does the same with functions.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::control::{Phase, RetrofitState};
-use keyfold_core::retrofit::{CompletedStep, Protocol};
+use anyhow::bail;
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::control::table as control_table;
+use keyfold_core::retrofit::operate::{Command, Run, RunStage};
+use keyfold_core::retrofit::quarantine::misfits;
+use keyfold_core::retrofit::{Mapping, Protocol};
+use keyfold_dynamo::{
+    Client, DynamoError, Endpoint, EnsureError, TableOptions, describe, enable_stream, ensure_table,
+};
 use serde_json::{Value, json};
 
-use super::env::{Env, RetrofitName, WaitsGiven, explained};
+use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven, explained};
 use super::execution::{self, HereArgs};
-use super::passes::{CompareOptions, PassReport, RetrofitWork, backfill, compare};
-use super::start::{RetrofitStartArgs, known, start};
-use super::texts::next_line;
-use crate::support::{INTERRUPTED, exit_code, stop_flag};
+use super::operate::{Ended, SHOW_DEFAULT, perform};
+use super::texts::titled;
+use crate::refusal::refuse;
 
-/// What the segments of a run in AWS are when it says nothing else.
+/// The default number of segments of a run in AWS.
 const SEGMENTS_DEFAULT: u32 = 4;
 
 #[derive(Debug, clap::Args)]
@@ -30,8 +38,15 @@ pub(crate) struct RetrofitRunArgs {
     /// Carry over all items again, from the beginning. Items that are right already are only read.
     #[arg(long)]
     again: bool,
-    #[command(flatten)]
-    start: RetrofitStartArgs,
+    /// In place only: follow no stream, because every writer folds keys itself.
+    #[arg(long)]
+    no_stream: bool,
+    /// Switch the source's stream on if it is off. On a terminal you are asked without this flag.
+    #[arg(long, conflicts_with = "no_stream")]
+    enable_stream: bool,
+    /// Create the control table if it does not exist. In AWS, the stack creates it; at an `http://` endpoint, `run` always does.
+    #[arg(long)]
+    create_control_table: bool,
     #[command(flatten)]
     work: RetrofitWork,
     /// How far behind the replicator may be: a difference is checked again for twice as long. 0 if there are no writers [default: 60;
@@ -39,7 +54,7 @@ pub(crate) struct RetrofitRunArgs {
     #[arg(long, value_name = "SECONDS")]
     lag: Option<u64>,
     /// How many differences to list, by their keys.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = SHOW_DEFAULT, value_name = "N")]
     show: usize,
     #[command(flatten)]
     here: HereArgs,
@@ -61,58 +76,130 @@ pub(crate) enum Stage {
     Compare,
 }
 
-pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
-    let mut shown = Shown::begin(env);
-    if may_start(env, &args.retrofit).await? {
-        let head = start(env, &args.retrofit, &args.start).await?;
-        let mapping = env.mapping(&args.retrofit)?;
-        shown.step(&head, &CompletedStep::Started.message(&head, &mapping));
-    }
-    if args.until == Stage::Start {
-        return shown.end(&args.retrofit, ExitCode::SUCCESS).await;
-    }
-    if let Some(machine) = args.here.machine() {
-        return in_aws(env, machine, args).await;
-    }
-    let stop = stop_flag(env.out);
-    let (sender, head) = env.started(&args.retrofit).await?;
-    let sender = sender.paced(args.work.rate);
-    if head.phase.direction().is_none() {
-        return Err(explained(head.closed()));
-    }
-    let fills = head.check_filling(sender.job().mapping());
-    // Once the target has writers of its own, both sides are only compared.
-    if args.repair || args.again || args.until == Stage::Backfill {
-        fills.clone().map_err(explained)?;
-    }
-    if fills.is_ok()
-        && let Some(report) = backfill(&sender, &args.work, args.again, &stop, env.out).await?
-        && !shown.pass("backfill", report)
-    {
-        return shown.end(&args.retrofit, ExitCode::from(INTERRUPTED)).await;
-    }
-    if args.until == Stage::Backfill {
-        return shown.end(&args.retrofit, ExitCode::SUCCESS).await;
-    }
-    let lag = args.lag.unwrap_or(env.waits(&args.waits)?.lag);
-    let mut options = CompareOptions { repair: args.repair, lag, show: args.show };
-    if args.repair {
-        let report = compare(&sender, &args.work, &options, &stop, env.out).await?;
-        if !shown.pass("repair", report) {
-            return shown.end(&args.retrofit, ExitCode::from(INTERRUPTED)).await;
+impl From<Stage> for RunStage {
+    fn from(stage: Stage) -> RunStage {
+        match stage {
+            Stage::Start => RunStage::Start,
+            Stage::Backfill => RunStage::Backfill,
+            Stage::Compare => RunStage::Compare,
         }
-        options.repair = false;
     }
-    let report = compare(&sender, &args.work, &options, &stop, env.out).await?;
-    let same = report.differences == 0;
-    let code = if shown.pass("comparison", report) { exit_code(same) } else { ExitCode::from(INTERRUPTED) };
-    shown.end(&args.retrofit, code).await
 }
 
-/// The state machine's functions do the rest.
-async fn in_aws(env: &Env<'_>, machine: &str, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
-    let mapping = env.mapping(&args.retrofit)?;
-    let in_place = mapping.protocol() == Protocol::InPlace;
+pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
+    let client = env.globals.client().await?;
+    let control = control_table(&env.globals.control);
+    known_control_table(env, &client, &control, args.create_control_table).await?;
+    match args.here.machine().filter(|_| args.until != Stage::Start) {
+        Some(machine) => in_aws(env, &client, machine, args).await,
+        None => {
+            let run = asked(env, args)?;
+            let ended = performed(env, &client, args, run).await?;
+            let more = in_quarantine(env, args, &ended).await?;
+            ended.report(env, &more)
+        }
+    }
+}
+
+fn asked(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<Run> {
+    let others = env.model.retrofits.iter().filter(|retrofit| retrofit.name != args.retrofit.name);
+    Ok(Run {
+        until: args.until.into(),
+        no_stream: args.no_stream,
+        follow: args.enable_stream,
+        again: args.again,
+        repair: args.repair,
+        segments: args.work.segments,
+        // A retrofit that cannot be mapped was never started.
+        others: others.filter_map(|retrofit| Mapping::of(env.model, &retrofit.name).ok()).collect(),
+        limits: env.waits(&args.waits)?.limits,
+    })
+}
+
+/// Runs; where only the stream is missing, switches it on if that is wanted, and runs again.
+async fn performed(
+    env: &Env<'_>,
+    client: &Client,
+    args: &RetrofitRunArgs,
+    run: Run,
+) -> anyhow::Result<Ended> {
+    let lag = args.lag.unwrap_or(env.waits(&args.waits)?.lag);
+    let perform =
+        |run: Run| perform(env, &args.retrofit, Command::Run(run), args.work.options(lag), args.show);
+    let ended = perform(run.clone()).await?;
+    let source = ended.mapping.source();
+    if ended.outcome.code != "source-without-stream" || !(args.enable_stream || is_agreed(env, source)?) {
+        return Ok(ended);
+    }
+    enable_stream(client, source).await?;
+    perform(Run { follow: true, ..run }).await
+}
+
+/// Asks whether to switch the stream on, if there is a terminal to ask on.
+fn is_agreed(env: &Env<'_>, table: &Table) -> anyhow::Result<bool> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    env.out.note(format!(
+        "table `{}` has no stream, and the replicator follows one: switch it on, with both images? [y/N] ",
+        table.id
+    ));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(answer.trim().eq_ignore_ascii_case("y"))
+}
+
+/// Creates the control table on this machine, and elsewhere only if that is asked for. In AWS the stack creates it: a table of this
+/// command would block the deployment, and have neither recovery nor the stack's encryption.
+async fn known_control_table(
+    env: &Env<'_>,
+    client: &Client,
+    table: &Table,
+    create: bool,
+) -> anyhow::Result<()> {
+    if create || matches!(env.globals.settings()?.endpoint, Endpoint::Plain(_)) {
+        ensure_table(client, table, TableOptions::default()).await?;
+        return Ok(());
+    }
+    match describe(client, table, TableOptions::default()).await {
+        Ok(diff) if diff.is_compatible() => Ok(()),
+        Ok(diff) => bail!(EnsureError::Differs { table: table.name.clone(), diff }),
+        Err(DynamoError::NotFound { .. }) => refuse!(
+            "control-table-missing",
+            "there is no control table `{}`\n\
+             hint: deploy the stack, which makes it (`keyfold template`), and give its name in KEYFOLD_CONTROL_TABLE; \
+             if no stack is to have it, say --create-control-table",
+            table.name
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Items that a backfill left in quarantine, by reason.
+async fn in_quarantine(env: &Env<'_>, args: &RetrofitRunArgs, ended: &Ended) -> anyhow::Result<Value> {
+    if !ended.stages.iter().any(|stage| stage.name == "backfill") {
+        return Ok(json!({}));
+    }
+    let (sender, _) = env.started(&args.retrofit).await?;
+    let misfits = misfits(&sender.quarantine().await.map_err(explained)?);
+    env.out.note(titled("in quarantine:", &misfits.table()));
+    Ok(json!({ "backfill": { "misfits": misfits.json() } }))
+}
+
+/// Starts the retrofit here; the state machine's functions do the rest.
+async fn in_aws(
+    env: &Env<'_>,
+    client: &Client,
+    machine: &str,
+    args: &RetrofitRunArgs,
+) -> anyhow::Result<ExitCode> {
+    let start = Run { until: RunStage::Start, ..asked(env, args)? };
+    let ended = performed(env, client, args, start).await?;
+    if !ended.outcome.is_success() {
+        return ended.report(env, &json!({}));
+    }
+    env.out.note(format!("{}\n", ended.outcome.message));
+    let mapping = &ended.mapping;
     let segments = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
     let mut input = json!({ "retrofit": mapping.name(), "segments": segments });
     let mut add = |name: &str, value: Option<Value>| {
@@ -122,62 +209,8 @@ async fn in_aws(env: &Env<'_>, machine: &str, args: &RetrofitRunArgs) -> anyhow:
     };
     add("concurrency", args.work.concurrency.map(Value::from));
     add("rate", args.work.rate.map(Value::from));
-    add("sides", in_place.then(|| json!(["source"])));
-    add("stream", args.start.no_stream.then_some(json!(false)));
+    add("sides", (mapping.protocol() == Protocol::InPlace).then(|| json!(["source"])));
+    add("stream", args.no_stream.then_some(json!(false)));
     add("repair", args.repair.then_some(json!(true)));
     execution::started(env, &args.retrofit, machine, args.execution.as_deref(), &input).await
-}
-
-/// Is there something to start? Not once readers or writers have moved.
-async fn may_start(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<bool> {
-    let sender = env.unstarted(retrofit).await?;
-    let head = known(env, &sender).await?;
-    Ok(head.is_none_or(|head| head.phase.is_filling() || head.phase == Phase::Abandoned))
-}
-
-/// What the stages did: for people one after the other, for programs one document at the end.
-struct Shown<'e> {
-    env: &'e Env<'e>,
-    value: Value,
-}
-
-impl<'e> Shown<'e> {
-    fn begin(env: &'e Env<'e>) -> Shown<'e> {
-        Shown { env, value: json!({}) }
-    }
-
-    fn step(&mut self, head: &RetrofitState, said: &str) {
-        self.value["said"] = said.into();
-        self.text(&format!("retrofit `{}` is {} ({said})\n", head.retrofit, head.phase.name()));
-    }
-
-    /// Was the pass not interrupted?
-    fn pass(&mut self, name: &str, report: PassReport) -> bool {
-        self.text(&report.text);
-        self.value[name] = report.value;
-        report.done
-    }
-
-    fn text(&self, text: &str) {
-        if !self.env.out.json {
-            self.env.out.text(text);
-        }
-    }
-
-    /// Says what comes next.
-    async fn end(mut self, retrofit: &RetrofitName, code: ExitCode) -> anyhow::Result<ExitCode> {
-        let (sender, head) = self.env.started(retrofit).await?;
-        let status = sender.status(head).await.map_err(explained)?;
-        let next = status.head.next_command(&status.gates);
-        for (name, value) in [
-            ("retrofit", json!(status.head.retrofit)),
-            ("phase", json!(status.head.phase.name())),
-            ("epoch", json!(status.head.epoch.number())),
-            ("next", json!(next)),
-        ] {
-            self.value[name] = value;
-        }
-        self.env.out.show(&self.value, next_line(next.as_deref()))?;
-        Ok(code)
-    }
 }

@@ -1,5 +1,6 @@
 //! `keyfold retrofit status`: how far a retrofit is, the next command, and what blocks it.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use keyfold_core::retrofit::Protocol;
@@ -8,10 +9,10 @@ use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
+use super::execution::{self, newest};
 use super::policies;
-use super::runs::{Report, newest};
-use super::texts::{listed, misfit_table};
-use crate::output::{columns, row};
+use super::texts::{listed, titled};
+use crate::output::{columns, counted, row};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitStatusArgs {
@@ -55,11 +56,11 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
         )
     }));
     if let Some(run) = &run {
-        rows.push(row("run", run.short()));
-        value["run"] = run.value(&status.head.retrofit);
+        rows.push(row("run", execution::short(run)));
+        value["run"] = execution::document(run, &status.head.retrofit);
     }
-    let failed = run.as_ref().filter(|run| run.has_failed()).map(Report::text).unwrap_or_default();
-    let text = columns(&rows) + &misfit_table("in quarantine:", &status.misfits) + &failed;
+    let failed = run.as_ref().filter(|run| run.has_failed()).map(execution::text).unwrap_or_default();
+    let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &failed;
     env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -88,6 +89,7 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         row("quarantine", quarantine(evidence)),
         row("lag", lag(status)),
     ];
+    rows.extend(rate(status).map(|rate| row("rate", rate)));
     // Once the writers have moved, neither the backfill nor the comparison says anything.
     if head.phase.is_filling() || head.protocol == Protocol::InPlace {
         rows.push(row("segments", segments(evidence)));
@@ -103,6 +105,18 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         ));
     }
     rows
+}
+
+/// How fast the workers go together, and what limits them; `None` if none is at work.
+pub(super) fn rate(status: &Status) -> Option<String> {
+    let (rates, workers) = (&status.rates, status.rates.len());
+    let units: u64 = rates.iter().map(|rate| rate.units_per_second).sum();
+    let limits: BTreeSet<&str> = rates.iter().filter_map(|rate| Some(rate.limited_by?.words())).collect();
+    let limited = match limits.is_empty() {
+        true => "nothing limits it".to_owned(),
+        false => format!("limited by {}", limits.into_iter().collect::<Vec<_>>().join(" and ")),
+    };
+    (workers > 0).then(|| format!("up to {units} units/s of {}; {limited}", counted(workers, "worker")))
 }
 
 /// The replicator's lag, as of its last batch: without changes, it reports nothing.

@@ -2,19 +2,14 @@
 //! target is tidied and compared; then the writers of one table are stopped, all that they wrote arrives at the other one, what was begun
 //! before is sealed, and the writers of the other table may write. In place nobody moves, and the indexes are opened.
 
-mod readers;
-
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::Protocol;
-use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::operate::{self as core, Command, Switch};
-use serde_json::json;
+use keyfold_core::retrofit::operate::{Command, Switch, takes_back};
+use keyfold_edge::retrofit::{How, Operation};
 
-use super::env::{Env, RetrofitName, WaitsGiven};
+use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven};
 use super::execution::{self, HereArgs};
 use super::operate::operate;
-use super::passes::RetrofitWork;
 use super::policies;
 
 #[derive(Debug, clap::Args)]
@@ -65,37 +60,31 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Res
     if args.lift {
         return policies::lift(env, &env.unstarted(&args.retrofit).await?).await;
     }
-    let (_, head) = env.started(&args.retrofit).await?;
-    if head.protocol != Protocol::InPlace
-        && (args.writers == Some(Writers::Stay) || head.phase == Phase::CutOver)
-    {
-        return readers::run(env, &args.retrofit, args.back, &args.waits).await;
-    }
-    let take_back = match head.phase {
-        Phase::Closing => args.back,
-        Phase::Returning => !args.back,
-        _ => false,
+    let how = |how| match how {
+        Writers::Attested => How::Attested,
+        Writers::Policy => How::Policy,
+        Writers::Stay => How::Stay,
+    };
+    let operation = Operation {
+        back: args.back,
+        for_good: args.for_good,
+        writers: args.writers.map(how),
+        exempt: args.exempt.clone(),
+        stop_max_seconds: Some(args.stop_max),
+        ..Operation::default()
     };
     if let Some(machine) = args.here.machine().filter(|_| !args.check) {
-        let writers = args.writers.map(|how| if how == Writers::Policy { "policy" } else { "attested" });
-        let operation = json!({
-            "command": "switch", "back": args.back != take_back, "forGood": args.for_good, "takeBack": take_back, "writers": writers,
-            "exempt": args.exempt, "stopMaxSeconds": args.stop_max,
-        });
+        let (_, head) = env.started(&args.retrofit).await?;
+        let take_back = takes_back(head.phase, args.back);
+        let operation = Operation { back: args.back != take_back, take_back, ..operation };
         return execution::operate(env, &args.retrofit, machine, &operation).await;
     }
     let waits = env.waits(&args.waits)?;
-    let switch = Switch {
-        back: args.back != take_back,
-        for_good: args.for_good,
-        writers: args.writers.map(|how| match how {
-            Writers::Policy => core::Writers::Policy(args.exempt.clone()),
-            Writers::Attested | Writers::Stay => core::Writers::Attested,
-        }),
-        unproven: args.for_good,
-        check: args.check,
-        take_back,
-        limits: waits.stop_max(args.stop_max),
+    // A check is the same for readers and writers.
+    let writers = operation.writers.filter(|how| !args.check || *how != How::Stay);
+    let command = match (Operation { writers, ..operation }).command(waits.limits) {
+        Command::Switch(switch) => Command::Switch(Switch { check: args.check, ..switch }),
+        command => command,
     };
-    operate(env, &args.retrofit, Command::Switch(switch), RetrofitWork::default().options(waits.lag)).await
+    operate(env, &args.retrofit, command, RetrofitWork::default().options(waits.lag)).await
 }

@@ -6,15 +6,16 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use keyfold_core::retrofit::Pass;
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::{Checkpoint, Pass};
+use keyfold_core::retrofit::progress::{PassProgress, passes};
 use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
-use super::line::COLUMNS_MAX;
 use super::progress::{Pace, known_total};
-use super::status::{RetrofitStatusArgs, lag, rows, status_json};
+use super::status::{RetrofitStatusArgs, lag, rate, rows, status_json};
+use crate::line::COLUMNS_MAX;
 use crate::output::{Output, columns};
 
 /// How far back the rate is measured, in looks.
@@ -43,7 +44,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
 /// The last looks at a retrofit, from which rates follow.
 #[derive(Default)]
 pub(super) struct Looks {
-    walked: VecDeque<(Instant, BTreeMap<Pass, Walked>)>,
+    walked: VecDeque<(Instant, BTreeMap<Pass, PassProgress>)>,
     /// About how many items source and target have.
     totals: Option<(u64, u64)>,
 }
@@ -60,7 +61,7 @@ impl Looks {
                 *self.totals.insert((sender.items_about().await.map_err(explained)?, target))
             }
         };
-        self.walked.push_back((Instant::now(), walked(&sender.progress().await.map_err(explained)?)));
+        self.walked.push_back((Instant::now(), passes(&sender.progress().await.map_err(explained)?)));
         if self.walked.len() > LOOKS_MAX {
             self.walked.pop_front();
         }
@@ -74,14 +75,6 @@ pub(super) struct Look {
     walks: Vec<Walk>,
 }
 
-/// How far a pass is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Walked {
-    items: u64,
-    segments: u32,
-    done: u32,
-}
-
 /// A pass, and how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Walk {
@@ -90,30 +83,13 @@ struct Walk {
     is_done: bool,
 }
 
-/// Each pass by its segments. Where there are some of several numbers, those of the largest number count.
-fn walked(segments: &[Checkpoint]) -> BTreeMap<Pass, Walked> {
-    let mut passes = BTreeMap::<Pass, Walked>::new();
-    for checkpoint in segments {
-        let walked = passes.entry(checkpoint.pass()).or_default();
-        let total = checkpoint.segment().total();
-        if total > walked.segments {
-            *walked = Walked { segments: total, ..Walked::default() };
-        }
-        if total == walked.segments {
-            walked.items += checkpoint.count("items");
-            walked.done += u32::from(checkpoint.is_done());
-        }
-    }
-    passes
-}
-
 /// The passes of the last look, with the rate since the first. `totals`: about how many items source and target have.
-fn paces(looks: &VecDeque<(Instant, BTreeMap<Pass, Walked>)>, totals: (u64, u64)) -> Vec<Walk> {
+fn paces(looks: &VecDeque<(Instant, BTreeMap<Pass, PassProgress>)>, totals: (u64, u64)) -> Vec<Walk> {
     let (Some((started, first)), Some((now, last))) = (looks.front(), looks.back()) else {
         return Vec::new();
     };
     let seconds = now.duration_since(*started).as_secs_f64();
-    let walk = |(pass, walked): (&Pass, &Walked)| {
+    let walk = |(pass, walked): (&Pass, &PassProgress)| {
         let before = first.get(pass).map_or(0, |walked| walked.items);
         let is_done = walked.done == walked.segments;
         let about = match pass {
@@ -155,6 +131,7 @@ impl Look {
         let status = &self.status;
         let mut parts = vec![status.head.shown()];
         parts.extend(self.walks.iter().map(|walk| format!("{} {}", walk.pass.name(), walk.text())));
+        parts.extend(rate(status));
         parts.push(format!("lag {}", lag(status)));
         parts.push(format!("{} in quarantine", status.evidence.quarantined));
         parts.push(format!("{} gates closed", status.gates.len()));
@@ -175,28 +152,4 @@ impl Look {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn look(seconds: u64, begun: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, Walked>) {
-        let walked = Walked { items, segments: 2, done };
-        (begun + Duration::from_secs(seconds), BTreeMap::from([(Pass::Backfill, walked)]))
-    }
-
-    #[test]
-    fn rate_and_time_left_follow_from_the_looks() {
-        let begun = Instant::now();
-        let text = |looks: &[_], total| paces(&looks.iter().cloned().collect(), (total, 0))[0].text();
-        let (first, second) = (look(0, begun, 100, 0), look(10, begun, 400, 1));
-        assert_eq!(
-            text(std::slice::from_ref(&first), 1000),
-            "100 of about 1000 items, 0 items/s, time left unknown"
-        );
-        assert_eq!(
-            text(&[first.clone(), second.clone()], 1000),
-            "400 of about 1000 items, 30 items/s, 20 s left"
-        );
-        assert_eq!(text(&[first.clone(), second], 300), "400 items, 30 items/s, time left unknown");
-        assert_eq!(text(&[first, look(20, begun, 400, 2)], 300), "done, 400 items");
-    }
-}
+mod tests;

@@ -749,7 +749,7 @@ impl RetrofitState {
         Err(ControlError::OtherStream { retrofit: self.retrofit.clone() })
     }
 
-    fn wrong_phase(&self, wanted: Phase) -> ControlError {
+    pub(super) fn wrong_phase(&self, wanted: Phase) -> ControlError {
         ControlError::WrongPhase { retrofit: self.retrofit.clone(), phase: self.phase, wanted }
     }
 

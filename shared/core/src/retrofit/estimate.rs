@@ -4,6 +4,7 @@
 //! number of items. Verification, retries and the live writes that are replicated meanwhile are not in it.
 
 mod survey;
+mod words;
 
 use std::collections::BTreeMap;
 

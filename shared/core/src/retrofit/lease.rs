@@ -4,11 +4,13 @@
 //! conditional: they only pay twice. So a lease may run out while its owner still writes, clocks may differ, and a worker
 //! that finds its lease taken merely stops before its next page.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::control::{self, number, text, whole};
 use super::job::Job;
 use super::progress::segment_sort;
+use super::rate::{Rate, ThrottledBy};
 use super::request::{Action, Guard, TableRole, Write, is};
 use super::segment::{Pass, SegmentId};
 use crate::condition::{Comparison, Condition};
@@ -16,6 +18,8 @@ use crate::value::{AttributeValue, Item};
 
 const OWNER: &str = "owner";
 const UNTIL: &str = "until";
+const RATE: &str = "unitsPerSecond";
+const LIMITED_BY: &str = "limitedBy";
 
 /// Which worker has a segment, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +42,15 @@ impl Lease {
         Write { role: TableRole::Control, action: Action::Put(self.row(job)), guard: Guard::AbsentOr(free) }
     }
 
-    /// The write that renews it, unless another worker has taken it.
-    pub fn renew(&self, job: &Job) -> Write {
-        let set = vec![(UNTIL.into(), number(self.until_ms))];
+    /// The write that renews it, unless another worker has taken it. It notes how fast the worker goes.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, never negative")]
+    pub fn renew(&self, job: &Job, rate: Option<&Rate>) -> Write {
+        let mut set = vec![(UNTIL.into(), number(self.until_ms))];
+        if let Some(rate) = rate {
+            let by = rate.limited_by().map_or("", ThrottledBy::name);
+            set.push((RATE.into(), number(rate.units_per_second() as u64)));
+            set.push((LIMITED_BY.into(), AttributeValue::S(by.to_owned())));
+        }
         let action = Action::Update { key: Arc::new(self.key(job)), set, remove: Vec::new() };
         Write { role: TableRole::Control, action, guard: self.mine() }
     }
@@ -84,8 +94,37 @@ impl Lease {
     }
 }
 
+/// How fast a worker goes, and what limits it, as it noted with its last page. All segments of one worker share its rate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerRate {
+    /// The worker.
+    pub owner: String,
+    /// Capacity units per second that it may consume.
+    pub units_per_second: u64,
+    /// What keeps it from going faster; `None` if nothing does.
+    pub limited_by: Option<ThrottledBy>,
+}
+
+impl WorkerRate {
+    /// The rates of the workers that hold these leases now.
+    pub fn of_leases(rows: &[Item], now_ms: u64) -> Vec<WorkerRate> {
+        let mut rates: BTreeMap<String, WorkerRate> = BTreeMap::new();
+        for row in rows.iter().filter(|row| Lease::is_held(row, now_ms)) {
+            let (Some(owner), Some(units_per_second)) = (text(row, OWNER), whole(row, RATE)) else {
+                continue;
+            };
+            let limited_by = text(row, LIMITED_BY).and_then(ThrottledBy::named);
+            let rate = WorkerRate { owner: owner.to_owned(), units_per_second, limited_by };
+            rates.insert(owner.to_owned(), rate);
+        }
+        rates.into_values().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::retrofit::tests::job;
 
@@ -118,9 +157,27 @@ mod tests {
     fn a_lease_that_somebody_else_has_is_neither_kept_nor_given_back() {
         let job = job("moved");
         let (mine, theirs) = (lease("me", 1000), row(&lease("them", 2000)));
-        for write in [mine.renew(&job), mine.release(&job)] {
+        for write in [mine.renew(&job, None), mine.release(&job)] {
             assert!(!write.guard.holds(Some(&theirs)) && !write.guard.holds(None));
             assert!(write.guard.holds(Some(&row(&lease("me", 0)))), "its own, even if its time is over");
         }
+    }
+
+    #[test]
+    fn a_lease_says_how_fast_its_worker_goes_and_what_limits_it() {
+        let job = job("moved");
+        let mut rate = Rate::new(None, Duration::ZERO);
+        rate.throttled(ThrottledBy::Replicator, Duration::ZERO);
+        let Action::Update { set, .. } = lease("me", 1000).renew(&job, Some(&rate)).action else { panic!() };
+        let mut held = row(&lease("me", 1000));
+        held.extend(set.iter().map(|(path, value)| (path.to_string(), value.clone())));
+        let others = [held, row(&lease("no-page-yet", 1000))];
+        let noted = WorkerRate {
+            owner: "me".to_owned(),
+            units_per_second: 750,
+            limited_by: Some(ThrottledBy::Replicator),
+        };
+        assert_eq!(WorkerRate::of_leases(&others, 1000), [noted]);
+        assert_eq!(WorkerRate::of_leases(&others, 1001), [], "nobody works any more");
     }
 }

@@ -156,6 +156,12 @@ impl Misfit {
     }
 }
 
+/// The keys of some items, as DynamoDB JSON.
+pub(super) fn keys(examples: &[Item]) -> String {
+    let keys = examples.iter().map(|key| serde_json::to_string(key).unwrap_or_default());
+    keys.collect::<Vec<_>>().join(" ")
+}
+
 /// How many items do not fit, by reason.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Misfits {
@@ -215,6 +221,18 @@ impl Misfits {
     pub fn scaled(mut self, up: impl Fn(u64) -> u64) -> Misfits {
         self.found.values_mut().for_each(|tally| tally.items = up(tally.items));
         self
+    }
+
+    /// As a table for people; empty if every item fits.
+    pub fn table(&self) -> Vec<Vec<String>> {
+        let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".to_owned());
+        let row = |MisfitCount { misfit, items, examples }: MisfitCount<'_>| {
+            let reason = misfit.reason().to_owned();
+            vec![name(&misfit.attribute), reason, name(&misfit.index), items.to_string(), keys(examples)]
+        };
+        let head = ["attribute", "reason", "index", "items", "keys"].map(str::to_owned).to_vec();
+        let head = (!self.is_empty()).then_some(head);
+        head.into_iter().chain(self.counts().map(row)).collect()
     }
 
     /// As a document.

@@ -26,7 +26,7 @@
 //!   order: writers that were stopped are let in again.
 //!
 //! `effect` has effects and replies, `outcome` how an operation ends. `streams`, `arrivals`, `examine`, `doors`, `gate_check`, `proof`,
-//! `comparison` are parts that several commands have; `switch`, `tidy`, `finish` and `run` are the commands.
+//! `comparison` are parts that several commands have; `run`, `tidy`, `switch`, `readers`, `finish`, `revise` and `abandon` are the commands.
 
 #![expect(
     clippy::large_enum_variant,
@@ -34,6 +34,7 @@
     reason = "there is one operation at a time, and it moves a few times a second"
 )]
 
+mod abandon;
 mod arrivals;
 mod comparison;
 mod doors;
@@ -46,6 +47,8 @@ mod operation;
 mod outcome;
 mod parts;
 mod proof;
+mod readers;
+mod revise;
 mod run;
 mod streams;
 mod switch;
@@ -57,9 +60,11 @@ pub use effect::{
 };
 pub use finish::Finish;
 pub use known::Limits;
-pub use operation::{Command, Doing, Operation, Step};
+pub use operation::{Command, Doing, Operation, Step, takes_back};
 pub use outcome::{BacklogReport, End, OpenTable, Outcome};
-pub use run::Run;
+pub use readers::Readers;
+pub use revise::Revise;
+pub use run::{Run, RunStage};
 pub use switch::{Switch, Writers};
 pub use tidy::Tidy;
 

@@ -126,8 +126,13 @@ pub fn comparison(protocol: Protocol) -> &'static [Pass] {
 
 /// How many items a comparison's segment found not to agree.
 pub fn differences_of(checkpoint: &Checkpoint) -> u64 {
+    differences_in(checkpoint.counts())
+}
+
+/// The same of the counts of a whole comparison.
+pub fn differences_in(counts: &BTreeMap<String, u64>) -> u64 {
     let differs = |(name, _): &(&String, &u64)| !NO_DIFFERENCES.contains(&name.as_str());
-    checkpoint.counts().iter().filter(differs).map(|(_, count)| count).sum()
+    counts.iter().filter(differs).map(|(_, count)| count).sum()
 }
 
 /// Under what a comparison's segment was begun. A checkpoint keeps it as its mark, in one text.
@@ -197,6 +202,34 @@ pub fn verdict(
     let age_seconds = complete.map(|(_, (_, _, age))| *age).min()?;
     let differences = runs.values().map(|(_, found, _)| *found).max()?;
     Some(ComparisonResult { differences, age_seconds })
+}
+
+/// How far a pass is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PassProgress {
+    /// Items that its segments have finished.
+    pub items: u64,
+    /// All segments.
+    pub segments: u32,
+    /// Those that are done.
+    pub done: u32,
+}
+
+/// Each pass by its segments. Where there are some of several numbers, those of the largest number count.
+pub fn passes(segments: &[Checkpoint]) -> BTreeMap<Pass, PassProgress> {
+    let mut passes = BTreeMap::<Pass, PassProgress>::new();
+    for checkpoint in segments {
+        let pass = passes.entry(checkpoint.pass()).or_default();
+        let total = checkpoint.segment().total();
+        if total > pass.segments {
+            *pass = PassProgress { segments: total, ..PassProgress::default() };
+        }
+        if total == pass.segments {
+            pass.items += checkpoint.count(ITEMS);
+            pass.done += u32::from(checkpoint.is_done());
+        }
+    }
+    passes
 }
 
 /// How many segments of a backfill are done, and of how many. A backfill that was begun again with another number of segments

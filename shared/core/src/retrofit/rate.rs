@@ -80,15 +80,33 @@ impl ThrottledBy {
         }
     }
 
-    /// Its name in logs.
+    /// Each with its name in logs and rows, and in words.
+    const NAMES: [(ThrottledBy, &'static str, &'static str); 5] = [
+        (ThrottledBy::Replicator, "replicator", "the replicator's lag, of more than a minute"),
+        (ThrottledBy::Range, "range", "throttling of one range of keys of the table"),
+        (ThrottledBy::Table, "table", "throttling of the table"),
+        (ThrottledBy::Index, "index", "throttling of an index"),
+        (ThrottledBy::Account, "account", "the account's limit of throughput"),
+    ];
+
+    fn names(self) -> (&'static str, &'static str) {
+        let mut all = ThrottledBy::NAMES.iter();
+        all.find(|(by, ..)| *by == self).map_or(("", ""), |(_, name, words)| (name, words))
+    }
+
+    /// Its name in logs and rows.
     pub fn name(self) -> &'static str {
-        match self {
-            ThrottledBy::Replicator => "replicator",
-            ThrottledBy::Range => "range",
-            ThrottledBy::Table => "table",
-            ThrottledBy::Index => "index",
-            ThrottledBy::Account => "account",
-        }
+        self.names().0
+    }
+
+    /// The same for people.
+    pub fn words(self) -> &'static str {
+        self.names().1
+    }
+
+    /// What has this name.
+    pub fn named(name: &str) -> Option<ThrottledBy> {
+        ThrottledBy::NAMES.iter().find(|(_, known, _)| *known == name).map(|(by, ..)| *by)
     }
 }
 

@@ -11,7 +11,7 @@ use keyfold_core::retrofit::progress::{ComparisonResult, ComparisonStart};
 use keyfold_core::retrofit::quarantine::{Acceptance, entries};
 use keyfold_core::retrofit::{
     Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, Pass, Protocol, Quarantined, Request, Response,
-    SegmentId, SourceKey, TableRole, TaskResult, Write, progress,
+    SegmentId, SourceKey, TableRole, TaskResult, WorkerRate, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -174,17 +174,6 @@ impl RequestSender {
         Ok(progress::read_checkpoints(self.job(), pass, &rows)?)
     }
 
-    /// What was backfilled by the mapping of this row, before the manifest was mended, counts as backfilled by the one at hand.
-    pub async fn carry_on(&self, before: &RetrofitState) -> Result<(), RetrofitError> {
-        let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
-        for row in &rows {
-            if let Some(write) = progress::carry_on(self.job(), before.mapping.as_str(), row)? {
-                self.note(write).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Forgets how far the segments of a pass are, so that it begins anew.
     pub async fn forget_segments(&self, pass: Pass) -> Result<(), RetrofitError> {
         for checkpoint in self.segments(pass).await? {
@@ -259,9 +248,17 @@ impl RequestSender {
 
     /// How many segments somebody still works on.
     pub async fn leases(&self) -> Result<u64, RetrofitError> {
-        let rows = self.rows(control::leases_partition(self.job().mapping().rows_name())).await?;
-        let now = now_ms();
+        let (rows, now) = (self.lease_rows().await?, now_ms());
         Ok(rows.iter().filter(|row| Lease::is_held(row, now)).count() as u64)
+    }
+
+    /// How fast the workers go that are at work.
+    pub async fn worker_rates(&self) -> Result<Vec<WorkerRate>, RetrofitError> {
+        Ok(WorkerRate::of_leases(&self.lease_rows().await?, now_ms()))
+    }
+
+    async fn lease_rows(&self) -> Result<Vec<Item>, RetrofitError> {
+        self.rows(control::leases_partition(self.job().mapping().rows_name())).await
     }
 
     /// A write of a row that another worker may have written already.

@@ -18,6 +18,14 @@ impl RequestSender {
         self.pace.as_ref().map(|pace| pace.with(|rate, _| rate.units_per_second()))
     }
 
+    /// Looks at its rate, if one holds it.
+    pub(super) fn with_rate<T>(&self, look: impl FnOnce(Option<&Rate>) -> T) -> T {
+        match &self.pace {
+            Some(pace) => pace.with(|rate, _| look(Some(&*rate))),
+            None => look(None),
+        }
+    }
+
     /// Counts what was read.
     pub(super) fn has_read(&self, consumed: &Consumed) {
         self.spending().read.add(consumed);

@@ -4,12 +4,13 @@
 
 mod shards;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use aws_sdk_dynamodb::types::IndexStatus;
+use aws_sdk_dynamodb::types::{IndexStatus, TableDescription};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
+use keyfold_core::model::Table;
 use keyfold_core::retrofit::operate::{
     Effect, Failure, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts, TablePolicy,
 };
@@ -25,7 +26,7 @@ use super::preflight::stream_with_images;
 use super::worker_lease::now_ms;
 use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
 use crate::policy::{change_policy, policy};
-use crate::table::{description, set_tag, tag};
+use crate::table::{TableDiff, TableOptions, description, set_tag, tag};
 use crate::{DynamoError, Endpoint, PageRequest, ScanPage, Settings, client, scan_page};
 
 /// How often one effect is sent by itself before its failure is reported: what passes within a second needs no decision.
@@ -47,8 +48,8 @@ pub struct Operator {
     tables: RequestSender,
     shards: Shards,
     passes: PassOptions,
-    /// The ARNs of source and target, once they were described.
-    arns: Mutex<[Option<String>; 2]>,
+    /// The ARN of source and target and about how many items they have, once they were described.
+    described: Mutex<[Option<(String, u64)>; 2]>,
 }
 
 impl Operator {
@@ -60,7 +61,7 @@ impl Operator {
         let job = Job::new(mapping.clone(), Epoch::FIRST);
         let tables = RequestSender::new(client(&settings).await, job, control).trying(ATTEMPTS_MAX);
         let shards = Shards::open(&settings).await;
-        Operator { mapping, control: control.to_owned(), tables, shards, passes, arns: Mutex::default() }
+        Operator { mapping, control: control.to_owned(), tables, shards, passes, described: Mutex::default() }
     }
 
     /// Performs effects until the operation is over; `None` if the deadline ends it before. `watch` learns how far passes are.
@@ -184,15 +185,21 @@ impl Operator {
             indexes_not_active: not_active.collect(),
             // Without the right to ask, an item whose time is over counts as any other.
             expires: self.tables.expires(role).await.unwrap_or(false),
+            differences: differences(table, &there).filter(|_| role == TableRole::Target),
         };
-        self.arns.lock().unwrap_or_else(PoisonError::into_inner)[place(role)] = Some(facts.arn.clone());
+        let about = there.item_count().unwrap_or(0).max(0).unsigned_abs();
+        self.described()[place(role)] = Some((facts.arn.clone(), about));
         Ok(Reply::Table(facts))
     }
 
+    fn described(&self) -> MutexGuard<'_, [Option<(String, u64)>; 2]> {
+        self.described.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn arn(&self, role: TableRole) -> Result<String, DynamoError> {
-        let known = self.arns.lock().unwrap_or_else(PoisonError::into_inner)[place(role)].clone();
+        let known = self.described()[place(role)].clone();
         match known {
-            Some(arn) => Ok(arn),
+            Some((arn, _)) => Ok(arn),
             None => {
                 let there = description(self.tables.client(), self.tables.table(role)).await?;
                 Ok(there.table_arn().unwrap_or_default().to_owned())
@@ -228,12 +235,23 @@ impl Operator {
     async fn pass(&self, pass: Pass, repair: bool, watch: &dyn PassWatch) -> Result<Reply, RetrofitError> {
         let (sender, _) = self.started().await?;
         let sender = sender.paced(self.passes.rate);
-        let PassEnd { done, counts, .. } = sender.pass(pass, repair, &self.passes, watch).await?;
+        let of_source = matches!(pass, Pass::Backfill | Pass::VerifySource);
+        let role = if of_source { TableRole::Source } else { TableRole::Target };
+        let about = self.described()[place(role)].as_ref().map_or(0, |(_, about)| *about);
+        watch.begins_pass(pass, repair, about);
+        let end = sender.pass(pass, repair, &self.passes, watch).await?;
+        watch.spends(&sender.spent(), None);
+        watch.ends_pass(pass, repair, &end);
+        let PassEnd { done, counts, .. } = end;
         Ok(Reply::Pass { done, counts })
     }
 
     async fn forget(&self, pass: Pass) -> Result<Reply, RetrofitError> {
-        self.started().await?.0.forget_segments(pass).await?;
+        // A retrofit that was abandoned may begin again with another mapping: that is no reason to refuse.
+        let head = self.tables.head().await?;
+        let mapping = self.mapping.clone();
+        let job = head.leading_job(&mapping).unwrap_or_else(|| head.job(mapping));
+        self.sender(job).forget_segments(pass).await?;
         Ok(Reply::Done)
     }
 
@@ -250,6 +268,12 @@ impl Operator {
             tokio::time::sleep(left.min(WAIT_LOOK)).await;
         }
     }
+}
+
+/// How the table differs from the manifest, if that matters.
+fn differences(table: &Table, there: &TableDescription) -> Option<String> {
+    let diff = TableDiff::of(table, TableOptions::default(), there);
+    (!diff.is_compatible()).then(|| diff.to_string())
 }
 
 fn place(role: TableRole) -> usize {

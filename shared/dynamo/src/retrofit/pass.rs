@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::retrofit::segment::SEGMENTS_MAX;
-use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, progress};
+use keyfold_core::retrofit::{Checkpoint, Pass, Rate, SegmentId, ThrottledBy, progress};
 
 use super::{
-    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice, backfill_slice,
+    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, Spent, VerifySlice, backfill_slice,
     finalise_slice, verify_slice,
 };
 
@@ -82,6 +82,12 @@ impl PassOptions {
 
 /// Learns how far a pass is.
 pub trait PassWatch: Sync {
+    /// A pass begins, over about this many items; 0 if that is unknown.
+    fn begins_pass(&self, _pass: Pass, _repair: bool, _items_about: u64) {}
+    /// The units that the pass has consumed so far, and the limit of its rate.
+    fn spends(&self, _spent: &Spent, _limited_by: Option<ThrottledBy>) {}
+    /// A pass is over or was interrupted.
+    fn ends_pass(&self, _pass: Pass, _repair: bool, _end: &PassEnd) {}
     /// A segment begins or continues here.
     fn begins(&self, checkpoint: &Checkpoint);
     /// A page of a segment is done.
@@ -167,15 +173,18 @@ impl RequestSender {
         if checkpoint.is_done() || options.is_stopped() {
             return Ok(checkpoint);
         }
-        let mut page = |checkpoint: &Checkpoint| {
-            watch.page(checkpoint);
-            ControlFlow::Continue(())
-        };
+        let mut page = |checkpoint: &Checkpoint| self.page_done(checkpoint, watch);
         let end = match pass {
             Pass::Backfill => backfill_slice(self, checkpoint, options, &mut page).await,
             _ => finalise_slice(self, checkpoint, options, &mut page).await,
         };
         end.error.map_or(Ok(end.checkpoint), Err)
+    }
+
+    fn page_done(&self, checkpoint: &Checkpoint, watch: &dyn PassWatch) -> ControlFlow<()> {
+        watch.page(checkpoint);
+        watch.spends(&self.spent(), self.with_rate(|rate| rate.and_then(Rate::limited_by)));
+        ControlFlow::Continue(())
     }
 
     async fn compare_all(
@@ -218,10 +227,7 @@ impl RequestSender {
         } else {
             self.begin_comparison(pass, segment).await?
         };
-        let mut page = |checkpoint: &Checkpoint| {
-            watch.page(checkpoint);
-            ControlFlow::Continue(())
-        };
+        let mut page = |checkpoint: &Checkpoint| self.page_done(checkpoint, watch);
         let end = verify_slice(self, checkpoint, repair, options, &mut page).await;
         // An item that was not read must not count as clean.
         match end.error {

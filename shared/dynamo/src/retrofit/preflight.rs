@@ -2,13 +2,11 @@
 
 use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
 use futures_util::FutureExt;
-use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
 use keyfold_core::retrofit::gates::Evidence;
-use keyfold_core::retrofit::{Pass, Protocol, Quarantined, TableRole, control, progress};
+use keyfold_core::retrofit::{Pass, Protocol, Quarantined, TableRole, progress};
 
-use super::{PAGE_ITEMS_DEFAULT, RequestSender, RetrofitError};
+use super::{RequestSender, RetrofitError};
 use crate::table::{TableOptions, describe, description, expires};
-use crate::{PageRequest, ScanPage, scan_page};
 
 /// What one read unit reads in a strongly consistent scan.
 ///
@@ -36,33 +34,6 @@ impl RequestSender {
     /// The ARN of a table's stream; an error if it has none with both images.
     pub async fn stream(&self, role: TableRole) -> Result<String, RetrofitError> {
         self.stream_of(role, &self.table_there(role).await?)
-    }
-
-    /// What shows that a retrofit without a row was at work all the same: rows of its segments or its quarantine, or items in
-    /// the target that carry marks. `None` if nothing does. Only the first page of the target is looked at: a retrofit that
-    /// has lost its row has marked nearly all items.
-    pub async fn traces(&self) -> Result<Option<String>, RetrofitError> {
-        let mapping = self.job().mapping();
-        for partition in [control::segments_partition, control::quarantine_partition] {
-            let partition = partition(mapping.name());
-            if !self.page_of_rows(partition.clone(), None, Some(1)).await?.items.is_empty() {
-                return Ok(Some(format!("rows under `{partition}`")));
-            }
-        }
-        if mapping.protocol() == Protocol::InPlace {
-            return Ok(None);
-        }
-        let page = PageRequest {
-            table: mapping.target().name.clone(),
-            limit: Some(PAGE_ITEMS_DEFAULT),
-            consistent: true,
-            ..PageRequest::default()
-        };
-        let scan = ScanPage { page, segment: None };
-        let page = self.with_retries(|| scan_page(self.client(), &scan).boxed()).await?;
-        self.has_read(&page.consumed);
-        let marked = page.items.iter().any(|item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name)));
-        Ok(marked.then(|| format!("items of table `{}` carry its marks", mapping.target().id)))
     }
 
     /// What is known that speaks for or against cutting over.

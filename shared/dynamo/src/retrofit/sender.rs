@@ -161,6 +161,22 @@ pub struct Spent {
     pub throttles: u64,
 }
 
+impl Spent {
+    /// Units of all kinds.
+    pub fn units(&self) -> f64 {
+        self.read.units + self.write.units + self.control.units
+    }
+
+    /// Adds what another sender has consumed.
+    pub fn add(&mut self, other: &Spent) {
+        self.read.add(&other.read);
+        self.write.add(&other.write);
+        self.control.add(&other.control);
+        self.resent += other.resent;
+        self.throttles += other.throttles;
+    }
+}
+
 /// The three tables of a retrofit, and a client for them.
 #[derive(Debug)]
 pub struct RequestSender {

@@ -3,7 +3,9 @@
 use keyfold_core::retrofit::control::{self, ControlError, Direction, RetrofitState};
 use keyfold_core::retrofit::gates::{Evidence, Gate, closed};
 use keyfold_core::retrofit::quarantine::misfits;
-use keyfold_core::retrofit::{Checkpoint, Epoch, Job, Lag, Mapping, Misfits, Pass, Quarantined, progress};
+use keyfold_core::retrofit::{
+    Checkpoint, Epoch, Job, Lag, Mapping, Misfits, Pass, Quarantined, ThrottledBy, WorkerRate, progress,
+};
 use serde_json::{Value, json};
 
 use super::worker_lease::now_seconds;
@@ -36,12 +38,14 @@ pub struct Status {
     pub denied: Vec<(String, &'static str)>,
     /// Changes that came to a closed table, and that nobody has dealt with.
     pub late: u64,
+    /// How fast the workers go that are at work, and what limits them.
+    pub rates: Vec<WorkerRate>,
 }
 
 impl Status {
     /// As `keyfold retrofit status --json` prints it.
     pub fn json(&self) -> Value {
-        let Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late } = self;
+        let Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late, rates } = self;
         let gates: Vec<_> =
             gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
         json!({
@@ -65,8 +69,14 @@ impl Status {
             "lagSecondsAgo": lag.map(|_| lag_age_seconds),
             "denied": denied.iter().map(|(table, who)| json!({ "table": table, "who": who })).collect::<Vec<_>>(),
             "late": late,
+            "rates": rates.iter().map(rate_json).collect::<Vec<_>>(),
         })
     }
+}
+
+fn rate_json(rate: &WorkerRate) -> Value {
+    let by = rate.limited_by.map(ThrottledBy::name);
+    json!({ "worker": rate.owner, "unitsPerSecond": rate.units_per_second, "limitedBy": by })
 }
 
 impl RequestSender {
@@ -99,8 +109,8 @@ impl RequestSender {
         let denied = denied.collect();
         // Nothing is late before the writers have moved.
         let late = if head.was_reversed() { self.late().await?.len() as u64 } else { 0 };
-        let misfits = misfits(&entries);
-        Ok(Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late })
+        let (misfits, rates) = (misfits(&entries), self.worker_rates().await?);
+        Ok(Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late, rates })
     }
 
     /// The segments of every pass that were begun in this epoch, pass by pass.

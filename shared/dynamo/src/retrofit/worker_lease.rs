@@ -56,7 +56,8 @@ impl WorkerLease {
         if let Some(lease) = &mut self.lease {
             let ran_out = lease.until_ms < now_ms();
             lease.until_ms = until_ms(now_ms());
-            if !written(sender, lease.renew(sender.job())).await? {
+            let renewal = sender.with_rate(|rate| lease.renew(sender.job(), rate));
+            if !written(sender, renewal).await? {
                 let segment = lease.segment.to_string();
                 self.lease = None;
                 let retrofit = sender.job().mapping().name().to_owned();

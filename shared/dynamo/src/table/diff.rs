@@ -91,7 +91,7 @@ impl Difference {
 
 impl TableDiff {
     /// The differences of a description from the model.
-    pub(super) fn of(table: &Table, options: TableOptions, found: &TableDescription) -> TableDiff {
+    pub(crate) fn of(table: &Table, options: TableOptions, found: &TableDescription) -> TableDiff {
         let wanted = Schema::of_model(table);
         let mut differences = schema_differences(&wanted, &Schema::of_description(found));
         if options.stream && !has_both_images(found) {

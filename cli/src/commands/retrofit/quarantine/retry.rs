@@ -6,49 +6,15 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use keyfold_core::retrofit::control::{Delivery, Direction};
-use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Mapping, Quarantined, Received, SequenceNumber, TableRole,
-};
-use keyfold_core::value::Item;
-use keyfold_dynamo::retrofit::{ReplicateOptions, RequestSender, RetrofitState, look_at_late};
+use keyfold_core::retrofit::Quarantined;
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use keyfold_dynamo::{Service, ServiceError};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use keyfold_edge::retrofit::set_aside_changes;
+use serde_json::json;
 
 use super::super::env::{Env, RetrofitName, explained};
 use crate::refusal;
 use crate::support::exit_code;
-
-/// The members of an object in the failure bucket that are needed; `payload` can be a text.
-/// <https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html>
-#[derive(Deserialize)]
-struct SetAside {
-    payload: Value,
-}
-
-#[derive(Deserialize)]
-struct Batch {
-    #[serde(rename = "Records")]
-    records: Vec<Record>,
-}
-
-#[derive(Deserialize)]
-struct Record {
-    /// The stream's ARN.
-    #[serde(rename = "eventSourceARN", default)]
-    stream: String,
-    dynamodb: Change,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Change {
-    keys: Item,
-    sequence_number: String,
-    old_image: Option<Item>,
-    new_image: Option<Item>,
-}
 
 pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<ExitCode> {
     let (leading, head) = env.started(retrofit).await?;
@@ -111,10 +77,10 @@ impl Retried {
     ) -> anyhow::Result<()> {
         let place = entry.place().unwrap_or_default();
         let object = objects.object(place).await.map_err(|error| unread(place, &head.retrofit, &error))?;
-        let (lead, records) = records(&String::from_utf8_lossy(&object), sender.job().mapping())
+        let (lead, records) = set_aside_changes(&object, sender.job().mapping())
             .with_context(|| format!("cannot read the batch `{place}`"))?;
         self.records += records.len();
-        match redriven(sender, head, lead, records).await? {
+        match sender.redrive_by_phase(head, lead, records).await.map_err(explained)? {
             true => {
                 sender.carry(&mut sender.job().dismiss(entry)).await?;
                 objects.delete_object(place).await.map_err(|error| undeleted(place, &error))?;
@@ -145,52 +111,4 @@ fn undeleted(place: &str, error: &ServiceError) -> anyhow::Error {
              `aws s3 rm {place}`; otherwise the next run enters it in the quarantine again"
         ),
     )
-}
-
-/// Handles the records of a table as the replicator would now. Is every one of them done?
-async fn redriven(
-    sender: &RequestSender,
-    head: &RetrofitState,
-    lead: Direction,
-    records: Vec<ChangeRecord>,
-) -> anyhow::Result<bool> {
-    let by = |job| RequestSender::new(sender.client().clone(), job, &sender.table(TableRole::Control).name);
-    match head.delivery(sender.job().mapping(), lead) {
-        Delivery::Carry(job) => by(job).redrive(&records).await.map_err(explained),
-        Delivery::Late { job, epoch } => {
-            let records: Vec<Received> = records.into_iter().map(Received::Change).collect();
-            let looked = look_at_late(&by(job), &records, epoch, &ReplicateOptions::default()).await;
-            looked.error.map_or(Ok(looked.failed.is_empty()), |error| Err(explained(error)))
-        }
-        Delivery::Nothing => Ok(true),
-    }
-}
-
-/// The changes of a batch, and which table they are of: the source, from which items are carried there, or the target.
-fn records(text: &str, mapping: &Mapping) -> anyhow::Result<(Direction, Vec<ChangeRecord>)> {
-    let SetAside { payload } = serde_json::from_str(text)?;
-    let batch: Batch = match payload {
-        Value::String(text) => serde_json::from_str(&text)?,
-        payload => serde_json::from_value(payload)?,
-    };
-    let of_target = format!(":table/{}/", mapping.target().name);
-    // In place there is one table.
-    let apart = mapping.source().name != mapping.target().name;
-    let (lead, table) =
-        match batch.records.first().is_some_and(|record| record.stream.contains(&of_target)) && apart {
-            true => (Direction::Reverse, mapping.target()),
-            false => (Direction::Forward, mapping.source()),
-        };
-    let change = |record: Record| {
-        let Change { keys, sequence_number, old_image: old, new_image: new } = record.dynamodb;
-        let key = table.key_of(&keys).context("a record has another key than its table")?;
-        let sequence = SequenceNumber::parse(&sequence_number)?;
-        let kind = match (&old, &new) {
-            (None, Some(_)) => ChangeKind::Insert,
-            (Some(_), None) => ChangeKind::Remove { expired: false },
-            _ => ChangeKind::Modify,
-        };
-        Ok(ChangeRecord { sequence, key, kind, old, new })
-    };
-    Ok((lead, batch.records.into_iter().map(change).collect::<anyhow::Result<_>>()?))
 }

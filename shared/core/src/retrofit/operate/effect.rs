@@ -180,6 +180,8 @@ pub struct TableFacts {
     pub indexes_not_active: Vec<String>,
     /// Does its time to live delete items?
     pub expires: bool,
+    /// How its keys differ from the manifest's; `None` if they do not.
+    pub differences: Option<String>,
 }
 
 /// A table's resource policy.

@@ -22,6 +22,8 @@ pub(super) struct GateReport {
     pub(super) entries: [Vec<Quarantined>; 2],
     /// Did the replicator ever say how far behind it is?
     pub(super) lag: Option<Lag>,
+    /// The number of segments of the backfill; 0 if it was never begun.
+    pub(super) segments: u32,
 }
 
 /// Reads everything that the gates depend on.
@@ -32,7 +34,7 @@ pub(super) struct GateCheck {
 
 impl GateCheck {
     pub(super) fn of(known: &Known) -> GateCheck {
-        let mapping = job(known).mapping().clone();
+        let mapping = leading(known).mapping().clone();
         let (name, other) = (mapping.rows_name(), mapping.other_rows_name());
         // Leases first: work that is over by then has entered what it could not do.
         GateCheck {
@@ -51,7 +53,7 @@ impl GateCheck {
 
 /// The partitions of the quarantine, with their acceptances: of the direction that items are carried in, then of the other one.
 pub(super) fn quarantine_rows(known: &Known) -> Rows {
-    let mapping = job(known).mapping().clone();
+    let mapping = leading(known).mapping().clone();
     let (name, other) = (mapping.rows_name(), mapping.other_rows_name());
     Rows::of(vec![
         control::quarantine_partition(name),
@@ -74,7 +76,7 @@ fn unaccepted(entries: Vec<Quarantined>) -> Vec<Quarantined> {
 }
 
 /// The job of the direction that items are carried in.
-fn job(known: &Known) -> Job {
+pub(super) fn leading(known: &Known) -> Job {
     let head = known.head();
     head.leading_job(&known.mapping).unwrap_or_else(|| head.job(known.mapping.clone()))
 }
@@ -98,7 +100,7 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
     let [leases, segments, heads, quarantine, accepted, other_quarantine, other_accepted] = rows else {
         unreachable!("so many were asked for")
     };
-    let job = job(known);
+    let job = leading(known);
     let unreadable = |_| ControlError::Unreadable { retrofit: known.mapping.name().to_owned() };
     let backfilled = progress::read_checkpoints(&job, Pass::Backfill, segments).map_err(unreadable)?;
     let (segments_done, segments_total) = progress::filled(&backfilled);
@@ -138,5 +140,5 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
     if is_followed && lag.is_none() {
         gates.push(Gate::Replicator);
     }
-    Ok(GateReport { gates, entries, lag })
+    Ok(GateReport { gates, entries, lag, segments: segments_total })
 }

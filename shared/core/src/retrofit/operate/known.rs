@@ -26,6 +26,12 @@ pub struct Limits {
     pub clock_skew_ms: u64,
 }
 
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::AWS
+    }
+}
+
 impl Limits {
     /// In AWS.
     pub const AWS: Limits = Limits {

@@ -1,16 +1,20 @@
 //! An operation at work: the row first, then its command; failures, waits, interruptions.
 
+use super::abandon::Abandoning;
 use super::doors::{Enforcing, unusable};
 use super::effect::{Effect, Failure, FailureKind, Reply, TableFacts};
 use super::finish::{Finish, Finishing};
 use super::known::{Known, Limits, OnFailure, TableMark, failed};
 use super::outcome::{End, OpenTable, Outcome};
 use super::parts::{Turn, one_row};
+use super::readers::{Readers, SwitchingReaders};
+use super::revise::{Revise, Revising};
 use super::run::{Run, Running};
 use super::switch::{Switch, Switching};
 use super::tidy::{Tidy, Tidying};
-use crate::retrofit::control::{self, ControlError, RetrofitState};
+use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
 use crate::retrofit::mapping::Mapping;
+use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::request::TableRole;
 
 /// How long a failure outside a stop is tried again.
@@ -29,8 +33,14 @@ pub enum Command {
     Tidy(Tidy),
     /// Moves the writers, either way.
     Switch(Switch),
+    /// Moves readers alone, either way.
+    Readers(Readers),
     /// Ends the way back and removes what was kept.
     Finish(Finish),
+    /// Goes on with a changed manifest.
+    Revise(Revise),
+    /// Gives it up.
+    Abandon,
 }
 
 impl Command {
@@ -40,6 +50,9 @@ impl Command {
             Command::Tidy(tidy) => tidy.limits,
             Command::Switch(switch) => switch.limits,
             Command::Finish(finish) => finish.limits,
+            Command::Readers(readers) => readers.limits,
+            Command::Revise(revise) => revise.limits,
+            Command::Abandon => Limits::AWS,
         }
     }
 }
@@ -75,8 +88,20 @@ enum Stage {
     Run(Running),
     Tidy(Tidying),
     Switch(Box<Switching>),
+    Readers(SwitchingReaders),
     Finish(Finishing),
+    Revise(Box<Revising>),
+    Abandon(Abandoning),
     Over(Box<Outcome>),
+}
+
+/// Does a switch in this direction take back the stop that this phase is?
+pub fn takes_back(phase: Phase, back: bool) -> bool {
+    match phase {
+        Phase::Closing => back,
+        Phase::Returning => !back,
+        _ => false,
+    }
 }
 
 /// One command at work on one retrofit.
@@ -139,7 +164,10 @@ impl Operation {
             Stage::Run(command) => command.next(&self.known),
             Stage::Tidy(command) => command.next(&self.known),
             Stage::Switch(command) => command.next(&self.known),
+            Stage::Readers(command) => command.next(&self.known),
             Stage::Finish(command) => command.next(&self.known),
+            Stage::Revise(command) => command.next(&self.known),
+            Stage::Abandon(command) => command.next(&self.known),
             Stage::Over(_) => unreachable!("returned above"),
         };
         match turn {
@@ -192,7 +220,10 @@ impl Operation {
         let (text, paused_ms) = match &self.stage {
             Stage::Run(command) => (command.doing(&self.known), None),
             Stage::Tidy(command) => (command.doing(&self.known), None),
+            Stage::Readers(command) => (command.doing(&self.known), None),
             Stage::Finish(command) => (command.doing(&self.known), None),
+            Stage::Revise(command) => (command.doing(&self.known), None),
+            Stage::Abandon(_) => ("giving the retrofit up".to_owned(), None),
             Stage::Switch(command) => (command.doing(&self.known), command.paused_ms(&self.known)),
             Stage::Enforcing(_) => ("making the policies what the retrofit's row says".to_owned(), None),
             Stage::Row | Stage::Tables(_) | Stage::Marks(_) => {
@@ -228,7 +259,10 @@ impl Operation {
             (Stage::Run(command), reply) => command.take(&mut self.known, reply),
             (Stage::Tidy(command), reply) => command.take(&mut self.known, reply),
             (Stage::Switch(command), reply) => command.take(&mut self.known, reply),
+            (Stage::Readers(command), reply) => command.take(&mut self.known, reply),
             (Stage::Finish(command), reply) => command.take(&mut self.known, reply),
+            (Stage::Revise(command), reply) => command.take(&mut self.known, reply),
+            (Stage::Abandon(command), reply) => command.take(&mut self.known, reply),
             (_, reply) => unreachable!("{reply:?} answers nothing that was asked"),
         }
     }
@@ -244,8 +278,20 @@ impl Operation {
                 return self.end(outcome);
             }
             Ok(head) => {
+                if let Command::Switch(switch) = &mut self.command
+                    && !switch.take_back
+                    && takes_back(head.phase, switch.back)
+                {
+                    // During a stop, the other direction takes it back.
+                    switch.back = !switch.back;
+                    switch.take_back = true;
+                }
                 let checked = match &self.command {
                     Command::Run(_) => Ok(()),
+                    // Before the tables are described: the new manifest may name one that is not there.
+                    Command::Revise(_) => head
+                        .check(&self.known.mapping)
+                        .or_else(|_| head.revised(&self.known.mapping).map(drop)),
                     // A mended manifest of the same tables must not keep a table closed.
                     Command::Switch(switch) if switch.take_back => head.check_fixed(&self.known.mapping),
                     _ => head.check(&self.known.mapping),
@@ -257,7 +303,10 @@ impl Operation {
                 }
             }
         }
-        self.stage = Stage::Tables(TableRole::Source);
+        match self.command {
+            Command::Abandon => self.begin_command(),
+            _ => self.stage = Stage::Tables(TableRole::Source),
+        }
     }
 
     /// A row that is older than a table's mark comes from a control table that was restored: nothing may be written by it.
@@ -329,9 +378,39 @@ impl Operation {
         self.stage = match &self.command {
             Command::Run(run) => Stage::Run(Running::new(run.clone(), &self.known)),
             Command::Tidy(_) => Stage::Tidy(Tidying::new(&self.known)),
-            Command::Switch(switch) => Stage::Switch(Box::new(Switching::new(switch.clone(), &self.known))),
+            Command::Switch(switch) => self.switching(switch.clone()),
+            Command::Readers(readers) => self.readers(readers.clone()),
             Command::Finish(finish) => Stage::Finish(Finishing::new(finish.clone(), &self.known)),
+            Command::Revise(_) => Stage::Revise(Box::new(Revising::new(&self.known))),
+            Command::Abandon => Stage::Abandon(Abandoning::new(&self.known)),
         };
+    }
+
+    /// Where only readers have moved, they move.
+    fn switching(&self, switch: Switch) -> Stage {
+        let head = self.known.head();
+        if head.phase == Phase::CutOver && head.protocol != Protocol::InPlace && !switch.check {
+            return self.readers(Readers { back: switch.back, limits: switch.limits });
+        }
+        Stage::Switch(Box::new(Switching::new(switch, &self.known)))
+    }
+
+    /// In place there is one table: its indexes are opened or closed.
+    fn readers(&self, readers: Readers) -> Stage {
+        let Readers { back, limits } = readers;
+        if self.known.head().protocol != Protocol::InPlace {
+            return Stage::Readers(SwitchingReaders::new(back, &self.known));
+        }
+        let switch = Switch {
+            back,
+            for_good: false,
+            writers: None,
+            unproven: false,
+            check: false,
+            take_back: false,
+            limits,
+        };
+        Stage::Switch(Box::new(Switching::new(switch, &self.known)))
     }
 
     fn failed(&mut self, failure: Failure) {

@@ -1,33 +1,70 @@
 //! Begins a retrofit, backfills and compares, as far as that is still to be done.
 
-use super::effect::{Effect, PageSource, Reply};
-use super::gate_check::GateCheck;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::effect::{Effect, Failure, PageSource, Reply};
+use super::gate_check::{GateCheck, GateReport, leading};
 use super::known::{Known, Limits, raced};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, Passes, Store, Stored, Turn, ask};
+use super::parts::{Part, Passes, Rows, Store, Stored, Turn, ask};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::progress;
 use crate::retrofit::protocol_choice::Protocol;
-use crate::retrofit::request::TableRole;
-use crate::retrofit::segment::Pass;
+use crate::retrofit::quarantine::Quarantined;
+use crate::retrofit::request::{Response, TableRole};
+use crate::retrofit::segment::{Checkpoint, Pass, SegmentId};
+use crate::retrofit::step::CompletedStep;
+use crate::value::Item;
 
 /// Items of the target that are looked at for marks of a retrofit that has lost its row.
 const TRACE_ITEMS: u32 = 100;
 
+/// Entries of the quarantine that are tried again at once.
+const ENTRIES_AT_ONCE: usize = 256;
+
+/// The last stage of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RunStage {
+    /// The tables are checked, and the retrofit has its row.
+    Start,
+    /// The existing items are carried over.
+    Backfill,
+    /// Both sides are compared.
+    #[default]
+    Compare,
+}
+
 /// A run, as it was asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
+    /// It ends after this stage.
+    pub until: RunStage,
     /// In place only: follows no stream, because every writer folds keys itself.
     pub no_stream: bool,
-    /// Repairs what the comparison finds.
+    /// Follows the source's stream, even if the retrofit was started without one.
+    pub follow: bool,
+    /// Carries over all items again.
+    pub again: bool,
+    /// Tries what is in quarantine again, corrects what a comparison finds, then compares once more.
     pub repair: bool,
+    /// The number of segments of the backfill; `None` for the number that it began with.
+    pub segments: Option<u32>,
     /// The other retrofits of the manifest.
     pub others: Vec<Mapping>,
     /// Its times.
     pub limits: Limits,
+}
+
+/// Passes that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Backfill,
+    Repair,
+    Compare,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,17 +75,27 @@ enum Stage {
     Traces {
         at: usize,
     },
-    /// An abandoned retrofit begins anew: its segments must not count.
+    /// An abandoned retrofit restarts: its segments must not count.
     Forgetting(Box<RetrofitState>),
     Storing(Store),
+    /// The gates decide what is left to do; after the passes, how the run ended.
     Gates {
         check: GateCheck,
-        compared: bool,
+        is_last: bool,
     },
+    /// The backfill restarts, with this number of segments if it is known.
+    Again(Option<u32>),
+    /// Earlier comparisons are invalid. The number of segments of a backfill that restarts is stored too.
+    Marking {
+        work: Work,
+        segments: Option<u32>,
+    },
+    /// The entries of the quarantine.
+    Quarantine(Rows),
+    Releasing(Vec<Quarantined>),
     Passing {
         passes: Passes,
-        compares: bool,
-        repairs: bool,
+        work: Work,
     },
     Over(Box<Outcome>),
 }
@@ -59,13 +106,20 @@ pub(super) struct Running {
     options: Run,
     stage: Stage,
     ended: Vec<RetrofitState>,
-    counts: std::collections::BTreeMap<String, u64>,
+    counts: BTreeMap<String, u64>,
+    /// Items that the comparison found to differ; `None` before it.
+    differing: Option<u64>,
 }
 
 impl Running {
     pub(super) fn new(options: Run, known: &Known) -> Running {
-        let mut running =
-            Running { options, stage: Stage::Others, ended: Vec::new(), counts: Default::default() };
+        let mut running = Running {
+            options,
+            stage: Stage::Others,
+            ended: Vec::new(),
+            counts: BTreeMap::new(),
+            differing: None,
+        };
         running.stage = running.begin(known);
         running
     }
@@ -73,63 +127,86 @@ impl Running {
     pub(super) fn doing(&self, _known: &Known) -> String {
         match &self.stage {
             Stage::Passing { passes, .. } => passes.doing(),
+            Stage::Quarantine(_) | Stage::Releasing(_) => "trying what is in quarantine again".to_owned(),
             _ => "checking how far the retrofit is".to_owned(),
         }
     }
 
     fn begin(&mut self, known: &Known) -> Stage {
-        let (mapping, retrofit) = (&known.mapping, known.mapping.name());
-        if self.options.no_stream && mapping.protocol() != Protocol::InPlace {
-            let message = format!(
-                "retrofit `{retrofit}` writes to another table: without a stream, changes during the retrofit would be lost"
-            );
-            return over(Outcome::refused("stream-required", message));
-        }
-        if !self.options.no_stream && known.tables[0].stream.is_none() {
-            let message = format!("table `{}` has no stream with both images", mapping.source().name);
-            return over(Outcome::refused("source-without-stream", message).hinted(
-                "enable the source's stream with NEW_AND_OLD_IMAGES; in place, you can use --no-stream instead",
-            ));
-        }
         match &known.head {
+            Some(head) if head.phase != Phase::Abandoned => self.go_on(known, head),
             // Only a retrofit that begins can meet another one.
-            Some(head) if head.phase != Phase::Abandoned => self.restart(known, head),
-            _ if self.options.others.is_empty() => self.others_known(known),
-            _ => Stage::Others,
+            head => match self.unfit(known, head.as_ref()) {
+                Some(refused) => over(refused),
+                None if self.options.others.is_empty() => self.others_known(known),
+                None => Stage::Others,
+            },
         }
     }
 
-    fn stream<'k>(&self, known: &'k Known) -> Option<&'k str> {
-        if self.options.no_stream { None } else { known.tables[0].stream.as_deref() }
-    }
-
-    fn restart(&self, known: &Known, head: &RetrofitState) -> Stage {
-        if !head.phase.is_filling() && head.phase != Phase::CutOver {
-            return over(self.gone_on(known, head));
+    fn go_on(&self, known: &Known, head: &RetrofitState) -> Stage {
+        if let Err(error) = head.check(&known.mapping) {
+            return over(known.control_error(&error));
         }
-        if head.phase == Phase::CutOver {
-            // Between tables the target has writers of its own by now: nothing may be filled or repaired from the source.
-            return match head.check_filling(&known.mapping) {
-                Ok(()) => Stage::Gates { check: GateCheck::of(known), compared: false },
+        if head.phase.direction().is_none() {
+            return over(known.control_error(&head.closed()));
+        }
+        if head.phase.is_filling() {
+            if let Some(refused) = self.unfit(known, Some(head)) {
+                return over(refused);
+            }
+            return match head.restarted(&known.mapping, self.stream(known)) {
+                Ok(next) if next == *head => gates(known, false),
+                Ok(next) => Stage::Storing(Store::of(known, next)),
                 Err(error) => over(known.control_error(&error)),
             };
         }
-        match head.restarted(&known.mapping, self.stream(known)) {
-            Ok(next) if next == *head => Stage::Gates { check: GateCheck::of(known), compared: false },
-            Ok(next) => Stage::Storing(Store::of(known, next)),
-            Err(error) => over(known.control_error(&error)),
+        if head.phase.is_stop() {
+            return over(known.control_error(&head.wrong_phase(Phase::Running)));
+        }
+        // Once the target has writers of its own, both sides are only compared.
+        let fills = self.options.again || self.options.repair || self.options.until == RunStage::Backfill;
+        match head.check_filling(&known.mapping) {
+            Err(error) if fills => over(known.control_error(&error)),
+            _ => gates(known, false),
         }
     }
 
-    /// The retrofit is past its run.
-    fn gone_on(&self, known: &Known, head: &RetrofitState) -> Outcome {
-        match head.restarted(&known.mapping, self.stream(known)) {
-            Err(error) => known.control_error(&error),
-            Ok(_) => unreachable!("only a retrofit that is filling starts again"),
+    /// Why the tables or the options do not fit.
+    fn unfit(&self, known: &Known, head: Option<&RetrofitState>) -> Option<Outcome> {
+        let (mapping, retrofit) = (&known.mapping, known.mapping.name());
+        let target = mapping.target();
+        if let Some(differences) = &known.table(TableRole::Target).differences {
+            let message = format!("table `{}` differs from the manifest: {differences}", target.id);
+            return Some(Outcome::refused("table-differs", message));
         }
+        let follows = self.follows(head);
+        if !follows && mapping.protocol() != Protocol::InPlace {
+            let message = format!(
+                "retrofit `{retrofit}` writes to another table: without a stream, changes during the retrofit would be lost"
+            );
+            return Some(Outcome::refused("stream-required", message));
+        }
+        if follows && known.tables[0].stream.is_none() {
+            let message = format!("table `{}` has no stream with both images", mapping.source().name);
+            return Some(Outcome::refused("source-without-stream", message).hinted(
+                "enable the source's stream with NEW_AND_OLD_IMAGES (`--enable-stream` does it); in place, you can use --no-stream instead",
+            ));
+        }
+        None
     }
 
-    fn others_read(&mut self, known: &Known, rows: &[Option<crate::value::Item>]) -> Stage {
+    /// Is a stream followed? A retrofit that was started without one stays without, unless that is asked for.
+    fn follows(&self, head: Option<&RetrofitState>) -> bool {
+        let without = head.is_some_and(|head| head.phase != Phase::Abandoned && head.stream.is_none());
+        !self.options.no_stream && (self.options.follow || !without)
+    }
+
+    fn stream<'k>(&self, known: &'k Known) -> Option<&'k str> {
+        known.tables[0].stream.as_deref().filter(|_| self.follows(known.head.as_ref()))
+    }
+
+    fn others_read(&mut self, known: &Known, rows: &[Option<Item>]) -> Stage {
         for (other, row) in self.options.others.iter().zip(rows) {
             let head = match RetrofitState::read(other.name(), row.as_ref()) {
                 Ok(head) => head,
@@ -168,8 +245,8 @@ impl Running {
         }
     }
 
-    fn traced(&self, known: &Known, at: usize, items: &[crate::value::Item]) -> Stage {
-        let marked = |item: &crate::value::Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
+    fn traced(&self, known: &Known, at: usize, items: &[Item]) -> Stage {
+        let marked = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
         let found = match self.trace_source(known, at) {
             Some(PageSource::Partition(partition)) if !items.is_empty() => {
                 Some(format!("rows under `{partition}`"))
@@ -207,9 +284,12 @@ impl Running {
             Stage::Traces { at } => {
                 self.trace_source(known, *at).map(|of| Effect::Page { of, after: None, limit: TRACE_ITEMS })
             }
-            Stage::Forgetting(_) => Some(Effect::ForgetSegments(Pass::Backfill)),
+            Stage::Forgetting(_) | Stage::Again(_) => Some(Effect::ForgetSegments(Pass::Backfill)),
             Stage::Storing(store) => ask(store.next(known)),
             Stage::Gates { check, .. } => ask(check.next(known)),
+            Stage::Marking { segments, .. } => Some(marking(known, *segments)),
+            Stage::Quarantine(rows) => ask(rows.next(known)),
+            Stage::Releasing(entries) => Some(releasing(known, entries)),
             Stage::Passing { passes, .. } => ask(passes.next(known)),
             Stage::Over(_) => unreachable!("returned above"),
         };
@@ -230,72 +310,175 @@ impl Running {
                 match store.next(known) {
                     Turn::Ask(_) => Stage::Storing(store),
                     Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
-                    Turn::Over(Stored::Done) => Stage::Gates { check: GateCheck::of(known), compared: false },
+                    Turn::Over(Stored::Done) => gates(known, false),
                 }
             }
-            (Stage::Gates { mut check, compared }, reply) => {
+            (Stage::Gates { mut check, is_last }, reply) => {
                 check.take(known, reply);
                 match check.next(known) {
-                    Turn::Ask(_) => Stage::Gates { check, compared },
+                    Turn::Ask(_) => Stage::Gates { check, is_last },
                     Turn::Over(Err(error)) => over(known.control_error(&error)),
-                    Turn::Over(Ok(report)) => self.gates_known(known, report.gates, compared),
+                    Turn::Over(Ok(report)) if is_last => over(self.ended(known, report.gates)),
+                    Turn::Over(Ok(report)) => self.planned(known, report),
                 }
             }
-            (Stage::Passing { mut passes, compares, repairs }, reply) => {
+            (Stage::Again(segments), Reply::Done) => Stage::Marking { work: Work::Backfill, segments },
+            (Stage::Marking { work, segments }, Reply::Responses(responses)) => {
+                marked(known, work, segments, &responses)
+            }
+            (Stage::Quarantine(mut rows), reply) => {
+                rows.take(known, reply);
+                match rows.next(known) {
+                    Turn::Ask(_) => Stage::Quarantine(rows),
+                    Turn::Over(rows) => {
+                        released(known, rows.iter().flatten().filter_map(Quarantined::read).collect())
+                    }
+                }
+            }
+            (Stage::Releasing(mut entries), Reply::Results(results)) => {
+                entries.drain(..results.len().min(entries.len()));
+                released(known, entries)
+            }
+            (Stage::Passing { mut passes, work }, reply) => {
                 passes.take(known, reply);
                 match passes.next(known) {
-                    Turn::Ask(_) => Stage::Passing { passes, compares, repairs },
-                    Turn::Over(counts) => {
-                        counts
-                            .into_iter()
-                            .for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
-                        match (compares, repairs) {
-                            // What was repaired is compared once more: a pass that repairs proves nothing.
-                            (true, true) => compare(known, false),
-                            (true, false) => Stage::Gates { check: GateCheck::of(known), compared: true },
-                            (false, _) => compare(known, self.options.repair),
-                        }
-                    }
+                    Turn::Ask(_) => Stage::Passing { passes, work },
+                    Turn::Over(counts) => self.passed(known, work, counts),
                 }
             }
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
         };
     }
 
-    fn gates_known(&mut self, known: &Known, gates: Vec<Gate>, compared: bool) -> Stage {
-        if !compared {
-            return match gates.iter().any(|gate| matches!(gate, Gate::Backfill { .. })) {
-                true => {
-                    let passes = Passes::of(&[Pass::Backfill], false);
-                    Stage::Passing { passes, compares: false, repairs: false }
-                }
-                false => compare(known, self.options.repair),
-            };
+    /// The first work that is left.
+    fn planned(&self, known: &Known, report: GateReport) -> Stage {
+        if self.options.until == RunStage::Start {
+            return over(self.ended(known, report.gates));
         }
-        // What a switch does itself is no gate of a run.
-        let gates: Vec<Gate> =
-            gates.into_iter().filter(|gate| !matches!(gate, Gate::Tombstones | Gate::Tidying)).collect();
-        let (retrofit, phase) = (known.mapping.name(), known.head().phase.name());
-        let listed: Vec<String> = gates.iter().map(ToString::to_string).collect();
-        let outcome = match gates.is_empty() {
-            true => Outcome::new(
-                End::Done,
-                phase,
-                format!("retrofit `{retrofit}` is filled and compared: both sides agree"),
-            ),
-            false => {
-                let next = Some(format!("keyfold retrofit run {retrofit}"));
+        let filling = known.head().check_filling(&known.mapping).is_ok();
+        let backfill = report.gates.iter().find_map(|gate| match gate {
+            Gate::Backfill { total, .. } if filling => Some(*total),
+            _ => None,
+        });
+        let segments = self.options.segments;
+        match backfill {
+            _ if filling && self.options.again => {
+                Stage::Again(segments.or(Some(report.segments).filter(|total| *total > 0)))
+            }
+            Some(total) if total > 0 && segments.is_some_and(|segments| segments != total) => {
+                let message = format!(
+                    "the backfill of retrofit `{}` was begun with {total} segments",
+                    known.mapping.name()
+                );
+                over(Outcome::refused("other-segments", message).hinted(
+                    "leave out --segments to continue with them, or carry over all items again with --again",
+                ))
+            }
+            Some(_) => Stage::Marking { work: Work::Backfill, segments: None },
+            None => self.after_backfill(known),
+        }
+    }
+
+    fn after_backfill(&self, known: &Known) -> Stage {
+        match (self.options.until, self.options.repair) {
+            (RunStage::Compare, true) => Stage::Marking { work: Work::Repair, segments: None },
+            (RunStage::Compare, false) => passing(known, Work::Compare),
+            _ => gates(known, true),
+        }
+    }
+
+    fn passed(&mut self, known: &Known, work: Work, counts: BTreeMap<String, u64>) -> Stage {
+        if work == Work::Compare {
+            self.differing = Some(progress::differences_in(&counts));
+        }
+        counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
+        match work {
+            Work::Backfill => self.after_backfill(known),
+            Work::Repair => passing(known, Work::Compare),
+            Work::Compare => gates(known, true),
+        }
+    }
+
+    fn ended(&self, known: &Known, mut closed: Vec<Gate>) -> Outcome {
+        let next = known.head().next_command(&closed);
+        // A switch tidies by itself: that is no gate of a run.
+        closed.retain(|gate| !matches!(gate, Gate::Tombstones | Gate::Tidying));
+        let (head, retrofit) = (known.head(), known.mapping.name());
+        let listed: Vec<String> = closed.iter().map(ToString::to_string).collect();
+        let done = |message: String| (End::Done, head.phase.name(), message);
+        let (end, code, message) = match self.differing {
+            None if self.options.until == RunStage::Start => {
+                done(CompletedStep::Started.message(head, &known.mapping))
+            }
+            None => done(format!("the existing items of retrofit `{retrofit}` are carried over")),
+            Some(0) if closed.is_empty() => {
+                done(format!("retrofit `{retrofit}` is filled and compared: both sides agree"))
+            }
+            Some(0) => {
                 let message = format!("retrofit `{retrofit}` is not ready to switch: {}", listed.join("; "));
-                Outcome { next, ..Outcome::new(End::Failed, "gates-closed", message) }
+                (End::Failed, "gates-closed", message)
+            }
+            Some(count) => {
+                (End::Failed, "differences", format!("{count} items of retrofit `{retrofit}` differ"))
             }
         };
-        over(Outcome { gates, counts: std::mem::take(&mut self.counts), ..outcome })
+        let counts = self.counts.clone();
+        Outcome { next, gates: closed, counts, ..Outcome::new(end, code, message) }
     }
 }
 
-fn compare(known: &Known, repairs: bool) -> Stage {
-    let passes = Passes::of(progress::comparison(known.mapping.protocol()), repairs);
-    Stage::Passing { passes, compares: true, repairs }
+fn gates(known: &Known, is_last: bool) -> Stage {
+    Stage::Gates { check: GateCheck::of(known), is_last }
+}
+
+fn passing(known: &Known, work: Work) -> Stage {
+    let comparison = progress::comparison(known.mapping.protocol());
+    let passes = match work {
+        Work::Backfill => Passes::of(&[Pass::Backfill], false),
+        Work::Repair => Passes::of(comparison, true),
+        Work::Compare => Passes::of(comparison, false),
+    };
+    Stage::Passing { passes, work }
+}
+
+/// A comparison that is at work while something is written says nothing: its mark is an older one.
+fn marking(known: &Known, segments: Option<u32>) -> Effect {
+    let job = leading(known);
+    let mut writes = vec![progress::store_mark(&job, &format!("{}-{}", known.nonce, known.now_ms))];
+    // Stored before anything is carried over: after a kill the next command finds the number.
+    if let Some(first) = segments.and_then(|total| SegmentId::new(0, total).ok()) {
+        writes.push(progress::begin_segment(&job, &Checkpoint::start(&job, Pass::Backfill, first)));
+    }
+    Effect::Send(writes)
+}
+
+fn marked(known: &mut Known, work: Work, segments: Option<u32>, responses: &[Response]) -> Stage {
+    if let Some(response) = responses.iter().find(|response| !matches!(response, Response::Written)) {
+        known.failure = Some(Failure::refused("the mark of a comparison", response));
+        return Stage::Marking { work, segments };
+    }
+    match work {
+        Work::Repair => {
+            let partition = control::quarantine_partition(leading(known).mapping().rows_name());
+            Stage::Quarantine(Rows::of(vec![partition]))
+        }
+        work => passing(known, work),
+    }
+}
+
+/// Each entry that names an item is tried again. A comparison answers the others.
+fn released(known: &Known, entries: Vec<Quarantined>) -> Stage {
+    let entries: Vec<Quarantined> = entries.into_iter().filter(|entry| entry.key.is_some()).collect();
+    match entries.is_empty() {
+        true => passing(known, Work::Repair),
+        false => Stage::Releasing(entries),
+    }
+}
+
+fn releasing(known: &Known, entries: &[Quarantined]) -> Effect {
+    let job = leading(known);
+    let tasks = entries.iter().take(ENTRIES_AT_ONCE).filter_map(|entry| job.release(entry)).collect();
+    Effect::Carry { job: Arc::new(job), tasks }
 }
 
 fn over(outcome: Outcome) -> Stage {

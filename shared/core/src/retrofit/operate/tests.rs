@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+mod commands;
 mod table;
 
 use super::*;
@@ -239,7 +240,8 @@ fn compared(world: &mut World) {
     use crate::retrofit::{Checkpoint, Pass, SegmentId, Slice};
     let (head, now) = (world.head(), world.now_ms / 1_000);
     let job = head.job(world.mapping.clone());
-    let start = ComparisonStart { mark: String::new(), version: head.version, seconds: now };
+    let mark = world.rows.get(&place(&progress::mark_key(&job))).and_then(progress::read_mark);
+    let start = ComparisonStart { mark: mark.unwrap_or_default(), version: head.version, seconds: now };
     for pass in [Pass::Backfill, Pass::VerifySource, Pass::VerifyTarget] {
         let begun = Checkpoint::start(&job, pass, SegmentId::new(0, 1).unwrap());
         let mark = (pass != Pass::Backfill).then(|| start.text());
@@ -344,7 +346,7 @@ fn a_control_table_of_before_is_noticed() {
     for command in [
         Command::Switch(by_policy()),
         Command::Finish(Finish { leave_marks: true, limits: Limits::LOCAL }),
-        Command::Run(Run { no_stream: false, repair: true, others: Vec::new(), limits: Limits::LOCAL }),
+        Command::Run(Run { repair: true, ..Run::default() }),
     ] {
         let refused = world.drive(command).unwrap();
         assert_eq!((refused.end, &*refused.code), (End::Refused, "control-table-restored"));

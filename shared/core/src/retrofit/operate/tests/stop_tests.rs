@@ -60,7 +60,7 @@ fn a_stop_of_writers_who_stand_still_by_themselves_goes_on() {
 fn a_ledger_stopped_for_good_goes_on_with_the_command_that_it_names() {
     let mut world = ready("rekeyed");
     killed_in_stop(&mut world, for_good(), 5);
-    let run = Run { no_stream: false, repair: false, others: Vec::new(), limits: Limits::LOCAL };
+    let run = Run::default();
     let refused = world.drive(Command::Run(run)).unwrap();
     assert_eq!(refused.next.unwrap(), "keyfold retrofit switch rekeyed");
     let done = world.drive(Command::Switch(by_policy())).unwrap();
@@ -250,7 +250,7 @@ fn the_end_of_a_retrofit_is_in_the_tags() {
     let refused = world.drive(Command::Switch(back())).unwrap();
     assert_eq!(&*refused.code, "control-table-restored", "{}", refused.text());
     world.rows.clear();
-    let run = Run { no_stream: false, repair: false, others: Vec::new(), limits: Limits::LOCAL };
+    let run = Run::default();
     let refused = world.drive(Command::Run(run)).unwrap();
     assert!(refused.text().contains("delete the tags"), "{}", refused.text());
 }
@@ -295,7 +295,7 @@ fn a_policy_that_would_become_too_large_is_refused_before_the_stop() {
 fn a_run_that_repairs_compares_again() {
     let mut world = ready("moved");
     let mut passes = Vec::new();
-    let run = Run { no_stream: false, repair: true, others: Vec::new(), limits: Limits::LOCAL };
+    let run = Run { repair: true, ..Run::default() };
     let outcome = played(&mut world, Command::Run(run), |_, _, effect| {
         if let Effect::Pass { pass, repair } = effect {
             passes.push((*pass, *repair));
@@ -310,7 +310,7 @@ fn a_run_that_repairs_compares_again() {
 #[test]
 fn a_run_that_leaves_gates_closed_is_no_success() {
     let mut world = ready("moved");
-    let run = Run { no_stream: false, repair: false, others: Vec::new(), limits: Limits::LOCAL };
+    let run = Run::default();
     let outcome = played(&mut world, Command::Run(run), |world, _, effect| {
         matches!(effect, Effect::Pass { .. }).then(|| {
             world.rows.retain(|(partition, sort), _| {
@@ -331,7 +331,7 @@ fn a_run_fills_nothing_that_has_writers_or_another_mapping() {
         let begun = RetrofitState::begun(&world.mapping, Some("source-stream"));
         world.put(&begun.to(Phase::CutOver).unwrap().store(None));
         world.mapping = mapping;
-        let run = Run { no_stream: false, repair: true, others: Vec::new(), limits: Limits::LOCAL };
+        let run = Run { repair: true, ..Run::default() };
         let outcome = played(&mut world, Command::Run(run), |_, _, effect| {
             assert!(!matches!(effect, Effect::Pass { .. }));
             None

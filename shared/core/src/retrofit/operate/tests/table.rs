@@ -44,7 +44,11 @@ fn row(name: &str, phase: Phase) -> Option<RetrofitState> {
 fn command(name: &str, phase: Phase, command: Command) -> String {
     let mut world = World::tidy("moved");
     world.mapping = job(name).mapping().clone();
-    let head = row(name, phase).unwrap();
+    let mut head = row(name, phase).unwrap();
+    if matches!(command, Command::Revise(_)) {
+        // It was started with another manifest.
+        head.mapping = job("rekeyed").mapping().hash().clone();
+    }
     world.rows.clear();
     world.put(&head.store(None));
     compared(&mut world);
@@ -60,32 +64,24 @@ fn command(name: &str, phase: Phase, command: Command) -> String {
     }
 }
 
-fn step(head: &RetrofitState, next: Result<RetrofitState, control::ControlError>) -> String {
-    match next {
-        Ok(next) if next.phase == head.phase => "changes no phase".to_owned(),
-        Ok(next) => format!("to `{}`", next.phase.name()),
-        Err(error) => format!("refuses: `{}`", error.code()),
-    }
-}
-
 fn table(name: &str) -> String {
     let mut lines = vec![
         "| phase | `run` | `switch` | `switch --back` | `finish` | `revise` | `abandon` |".to_owned(),
         "|---|---|---|---|---|---|---|".to_owned(),
     ];
     for phase in PHASES {
-        let Some(head) = row(name, phase) else { continue };
-        let mapping = job(name).mapping().clone();
-        let run = Run { no_stream: false, repair: false, others: Vec::new(), limits: Limits::LOCAL };
+        if row(name, phase).is_none() {
+            continue;
+        }
         let finish = Finish { leave_marks: false, limits: Limits::LOCAL };
         let there = Switch { unproven: true, ..by_policy() };
         let cells = [
-            command(name, phase, Command::Run(run)),
+            command(name, phase, Command::Run(Run::default())),
             command(name, phase, Command::Switch(there.clone())),
             command(name, phase, Command::Switch(Switch { back: true, ..there })),
             command(name, phase, Command::Finish(finish)),
-            step(&head, head.revised(&mapping)),
-            step(&head, head.to(Phase::Abandoned)),
+            command(name, phase, Command::Revise(Revise { limits: Limits::LOCAL })),
+            command(name, phase, Command::Abandon),
         ];
         lines.push(format!("| `{}` | {} |", phase.name(), cells.join(" | ")));
     }

@@ -1,0 +1,25 @@
+//! What several looks say together.
+
+use super::*;
+
+fn look(seconds: u64, begun: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, PassProgress>) {
+    let walked = PassProgress { items, segments: 2, done };
+    (begun + Duration::from_secs(seconds), BTreeMap::from([(Pass::Backfill, walked)]))
+}
+
+#[test]
+fn rate_and_time_left_follow_from_the_looks() {
+    let begun = Instant::now();
+    let text = |looks: &[_], total| paces(&looks.iter().cloned().collect(), (total, 0))[0].text();
+    let (first, second) = (look(0, begun, 100, 0), look(10, begun, 400, 1));
+    assert_eq!(
+        text(std::slice::from_ref(&first), 1000),
+        "100 of about 1000 items, 0 items/s, time left unknown"
+    );
+    assert_eq!(
+        text(&[first.clone(), second.clone()], 1000),
+        "400 of about 1000 items, 30 items/s, 20 s left"
+    );
+    assert_eq!(text(&[first.clone(), second], 300), "400 items, 30 items/s, time left unknown");
+    assert_eq!(text(&[first, look(20, begun, 400, 2)], 300), "done, 400 items");
+}

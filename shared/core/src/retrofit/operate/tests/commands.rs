@@ -1,0 +1,202 @@
+//! Run, revise, abandon, and the switch of readers: what they ask for, and that a kill at any step loses nothing.
+
+use super::*;
+use crate::retrofit::progress;
+use crate::retrofit::segment::Pass;
+use crate::retrofit::{Fence, Lease, QuarantineReason, Quarantined, SegmentId, SourceKey};
+
+/// A retrofit that has just begun.
+fn begun(name: &str) -> World {
+    let mut world = World::tidy("moved");
+    world.mapping = job(name).mapping().clone();
+    world.rows.clear();
+    world.put(&RetrofitState::begun(&world.mapping.clone(), Some("source-stream")).store(None));
+    world
+}
+
+fn enter(world: &mut World) {
+    let job = job("moved");
+    let key = job.mapping().source().key_of(&crate::retrofit::tests::event("1", "joe")).unwrap();
+    let source = SourceKey::of(job.mapping().source(), &key).unwrap();
+    let fence = Fence::of_scan(job.epoch());
+    world.put(&Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence).enter(job.mapping()));
+}
+
+fn repair() -> Command {
+    Command::Run(Run { repair: true, ..Run::default() })
+}
+
+fn of_kind(world: &World, wanted: &[&str]) -> Vec<&'static str> {
+    world.effects.iter().copied().filter(|effect| wanted.contains(effect)).collect()
+}
+
+#[test]
+fn a_repair_marks_what_it_writes_and_tries_the_quarantine_first() {
+    let mut world = begun("moved");
+    enter(&mut world);
+    let done = world.drive(repair()).unwrap();
+    assert_eq!((done.end, &*done.code), (End::Done, "running"), "{}", done.text());
+    // A mark and the backfill; a mark, the quarantine and the repair of both sides; the comparison of both sides.
+    let order = of_kind(&world, &["send", "carry", "pass"]);
+    assert_eq!(order, ["send", "pass", "send", "carry", "pass", "pass", "pass", "pass"]);
+    let mark = place(&progress::mark_key(&job("moved")));
+    assert!(world.rows.contains_key(&mark), "earlier comparisons are invalid");
+    assert_eq!(done.next.as_deref(), Some("keyfold retrofit switch moved"));
+}
+
+#[test]
+fn a_run_ends_after_the_stage_that_was_asked_for() {
+    for (until, passes) in [(RunStage::Start, 0), (RunStage::Backfill, 1), (RunStage::Compare, 3)] {
+        let mut world = begun("moved");
+        world.rows.clear();
+        let done = world.drive(Command::Run(Run { until, ..Run::default() })).unwrap();
+        assert_eq!((done.end, world.head().phase), (End::Done, Phase::Running), "{}", done.text());
+        assert_eq!(of_kind(&world, &["pass"]).len(), passes, "{until:?}");
+    }
+}
+
+#[test]
+fn a_backfill_keeps_its_number_of_segments_unless_it_begins_again() {
+    let mut world = begun("moved");
+    let begun =
+        crate::retrofit::Checkpoint::start(&job("moved"), Pass::Backfill, SegmentId::new(0, 7).unwrap());
+    world.put(&progress::begin_segment(&job("moved"), &begun));
+    let run =
+        |segments, again| Command::Run(Run { segments, again, until: RunStage::Backfill, ..Run::default() });
+    let refused = world.drive(run(Some(5), false)).unwrap();
+    assert_eq!((refused.end, &*refused.code), (End::Refused, "other-segments"), "{}", refused.text());
+    assert_eq!(of_kind(&world, &["pass", "forget-segments"]), [""; 0]);
+    assert!(world.drive(run(Some(7), false)).unwrap().is_success());
+    world.effects.clear();
+    world.rows.retain(|(partition, _), _| !partition.starts_with("segments#"));
+    world.put(&progress::begin_segment(&job("moved"), &begun));
+    assert!(world.drive(run(None, true)).unwrap().is_success());
+    assert_eq!(of_kind(&world, &["send", "pass", "forget-segments"]), ["forget-segments", "send", "pass"]);
+}
+
+#[test]
+fn a_target_with_other_keys_begins_nothing() {
+    let mut operation = Operation::new(job("moved").mapping().clone(), repair(), "nonce", 1);
+    let mut world = begun("moved");
+    world.rows.clear();
+    let outcome = loop {
+        match operation.next() {
+            Step::Over(outcome) => break outcome,
+            Step::Ask(effect) => {
+                let mut reply = world.perform(&effect);
+                if let (Effect::Describe(TableRole::Target), Ok(Reply::Table(facts))) = (&effect, &mut reply)
+                {
+                    facts.differences = Some("its partition key is `pk`".to_owned());
+                }
+                operation.answer(world.now_ms, reply);
+            }
+        }
+    };
+    assert_eq!((outcome.end, &*outcome.code), (End::Refused, "table-differs"), "{}", outcome.text());
+    assert!(world.rows.is_empty(), "nothing is written");
+}
+
+#[test]
+fn once_the_target_has_writers_a_run_only_compares() {
+    let mut world = World::tidy("moved");
+    compared(&mut world);
+    world.drive(Command::Switch(by_policy())).unwrap();
+    world.effects.clear();
+    let done = world.drive(Command::Run(Run::default())).unwrap();
+    assert_eq!((done.end, of_kind(&world, &["pass"]).len()), (End::Done, 2), "{}", done.text());
+    assert_eq!(world.drive(repair()).unwrap().end, End::Refused);
+}
+
+#[test]
+fn readers_move_after_a_tidying_and_a_comparison_and_a_kill_at_any_step_loses_nothing() {
+    let readers = |back| Command::Readers(Readers { back, limits: Limits::LOCAL });
+    let filled = || {
+        let mut world = begun("moved");
+        world.drive(Command::Run(Run { until: RunStage::Backfill, ..Run::default() })).unwrap();
+        world.effects.clear();
+        world
+    };
+    let mut whole = filled();
+    let done = whole.drive(readers(false)).unwrap();
+    assert_eq!((done.end, whole.head().phase), (End::Done, Phase::CutOver), "{}", done.text());
+    for after in 0..whole.effects.len() {
+        let mut world = filled();
+        world.kill_after = Some(after);
+        assert_eq!(world.drive(readers(false)), None);
+        world.kill_after = None;
+        assert!(world.drive(readers(false)).unwrap().is_success(), "after {after}");
+        assert_eq!(world.head().phase, Phase::CutOver, "after {after}");
+    }
+    // A switch of writers leads there too, where only readers have moved; and back.
+    assert_eq!(whole.drive(Command::Switch(by_policy())).unwrap().end, End::Already);
+    whole.drive(Command::Switch(Switch { back: true, ..by_policy() })).unwrap();
+    assert_eq!(whole.head().phase, Phase::Tidy);
+}
+
+#[test]
+fn readers_do_not_move_while_a_gate_is_closed() {
+    let mut world = World::tidy("moved");
+    compared(&mut world);
+    world.releases = false;
+    enter(&mut world);
+    let refused = world.drive(Command::Readers(Readers { back: false, limits: Limits::LOCAL })).unwrap();
+    assert_eq!((refused.end, &*refused.code), (End::Refused, "gates-closed"), "{}", refused.text());
+    assert_eq!((world.head().phase, refused.open), (Phase::Tidy, OpenTable::Source));
+}
+
+/// It was started with another manifest.
+fn to_revise() -> World {
+    let mut world = begun("moved");
+    let other = RetrofitState { mapping: job("rekeyed").mapping().hash().clone(), ..world.head() };
+    world.rows.clear();
+    world.put(&other.store(None));
+    world
+}
+
+#[test]
+fn a_revision_waits_until_nobody_writes_by_the_former_manifest_and_may_be_killed() {
+    let revise = || Command::Revise(Revise { limits: Limits::LOCAL });
+    let mut whole = to_revise();
+    let begun_ms = whole.now_ms;
+    let done = whole.drive(revise()).unwrap();
+    assert_eq!((done.end, whole.head().revising), (End::Done, false), "{}", done.text());
+    assert!(whole.now_ms >= begun_ms + Limits::LOCAL.in_flight_ms, "it waited");
+    assert_eq!(whole.head().mapping, *whole.mapping.hash());
+    for after in 0..whole.effects.len() {
+        let mut world = to_revise();
+        world.kill_after = Some(after);
+        assert_eq!(world.drive(revise()), None);
+        world.kill_after = None;
+        assert!(world.drive(revise()).unwrap().is_success(), "after {after}");
+        assert_eq!(
+            (world.head().revising, &world.head().mapping),
+            (false, whole.mapping.hash()),
+            "after {after}"
+        );
+    }
+    assert_eq!(whole.drive(revise()).unwrap().end, End::Already);
+}
+
+#[test]
+fn a_revision_is_refused_while_a_worker_has_a_segment() {
+    let mut world = to_revise();
+    let before = world.head();
+    let lease = Lease {
+        pass: Pass::Backfill,
+        segment: SegmentId::WHOLE,
+        owner: "worker".to_owned(),
+        until_ms: world.now_ms + 60_000,
+    };
+    world.put(&lease.take(&job("moved"), world.now_ms));
+    let refused = world.drive(Command::Revise(Revise { limits: Limits::LOCAL })).unwrap();
+    assert_eq!((refused.end, &*refused.code), (End::Refused, "at-work"), "{}", refused.text());
+    assert_eq!(world.head(), before);
+}
+
+#[test]
+fn a_retrofit_is_given_up_even_if_its_tables_are_gone() {
+    let mut world = begun("moved");
+    world.fails = Some(("describe", u64::MAX, FailureKind::Gone));
+    let done = world.drive(Command::Abandon).unwrap();
+    assert_eq!((done.end, world.head().phase), (End::Done, Phase::Abandoned), "{}", done.text());
+}
