@@ -9,8 +9,8 @@ use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
-use super::execution::{self, newest};
 use super::policies;
+use super::runs::{self, newest};
 use super::texts::{listed, titled};
 use crate::output::{columns, counted, row};
 
@@ -56,10 +56,10 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
         )
     }));
     if let Some(run) = &run {
-        rows.push(row("run", execution::short(run)));
-        value["run"] = execution::document(run, &status.head.retrofit);
+        rows.push(row("run", runs::short(run)));
+        value["run"] = runs::document(run, &status.head.retrofit);
     }
-    let failed = run.as_ref().filter(|run| run.has_failed()).map(execution::text).unwrap_or_default();
+    let failed = run.as_ref().filter(|run| run.has_failed()).map(runs::text).unwrap_or_default();
     let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &failed;
     env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
