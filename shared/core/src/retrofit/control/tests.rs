@@ -3,10 +3,12 @@
 use super::*;
 use crate::index::fixture::item;
 use crate::retrofit::quarantine::Acceptance;
+use crate::retrofit::request::{Action, Write};
 use crate::retrofit::tests::{changed, job};
 use crate::retrofit::{
-    ChangeKind, ChangeRecord, Checkpoint, Fence, Lag, Lease, LedgerRow, Mapping, Pass, QuarantineReason,
-    Quarantined, Request, Response, Reverse, SegmentId, SequenceNumber, SourceKey, TaskStep, progress,
+    ChangeKind, ChangeRecord, Checkpoint, Epoch, Fence, Lag, Lease, LedgerRow, Mapping, Pass,
+    QuarantineReason, Quarantined, Request, Response, Reverse, SegmentId, SequenceNumber, SourceKey,
+    TaskStep, progress,
 };
 
 fn begun(name: &str) -> RetrofitState {

@@ -1,0 +1,143 @@
+//! Why a step is refused, and what the reader can do.
+
+use super::Phase;
+use crate::format::UnknownFormat;
+use crate::model::{LiveChange, StaleKey};
+
+/// Why a step of a retrofit is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are the names that the messages show")]
+pub enum ControlError {
+    /// It was never started.
+    #[error("retrofit `{retrofit}` was not started")]
+    NotStarted { retrofit: String },
+    /// It was started with another mapping.
+    #[error("retrofit `{retrofit}` was started with mapping `{started}`, and this is mapping `{given}`")]
+    MappingChanged { retrofit: String, started: String, given: String },
+    /// The step does not follow the phase that it is in.
+    #[error("retrofit `{retrofit}` is `{}`, and cannot become `{}`", .phase.name(), .wanted.name())]
+    WrongPhase { retrofit: String, phase: Phase, wanted: Phase },
+    /// The retrofit is over.
+    #[error("retrofit `{retrofit}` is `{}`: nothing is written any more", .phase.name())]
+    Closed { retrofit: String, phase: Phase },
+    /// Its source is what another retrofit still fills.
+    #[error("retrofit `{retrofit}` reads table `{table}`, which retrofit `{other}` still fills: it is `{}`", .phase.name())]
+    SourceUnfinished { retrofit: String, table: String, other: String, phase: Phase },
+    /// Its target is what another retrofit still fills.
+    #[error("retrofits `{retrofit}` and `{other}` write to table `{table}`, and `{other}` is `{}`", .phase.name())]
+    TargetShared { retrofit: String, table: String, other: String, phase: Phase },
+    /// It reads and writes one table.
+    #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and nobody moves")]
+    NothingToTidy { retrofit: String },
+    /// The target has writers of its own.
+    #[error(
+        "retrofit `{retrofit}` is cut over: a backfill or a repair would take back what was written to the target since"
+    )]
+    CutOver { retrofit: String },
+    /// The retrofit has no row, and was at work all the same.
+    #[error("retrofit `{retrofit}` has no row in the control table, but {found}")]
+    StateLost { retrofit: String, found: String, in_place: bool },
+    /// It would change attributes of a live table, and the manifest does not say so.
+    #[error("retrofit `{retrofit}` would change attributes of the live table `{table}`: {change}")]
+    LiveAttributes { retrofit: String, table: String, change: LiveChange },
+    /// It would leave a folded key stale that it does not write.
+    #[error("retrofit `{retrofit}` would leave keys of the live table `{table}` stale: {stale}")]
+    StaleKeys { retrofit: String, table: String, stale: StaleKey },
+    /// The manifest was mended in a way that a running retrofit cannot follow.
+    #[error("retrofit `{retrofit}` cannot go on with this manifest: {why}")]
+    CannotRevise { retrofit: String, why: &'static str },
+    /// It keeps folded keys right for good.
+    #[error(
+        "retrofit `{retrofit}` keeps the folded keys of table `{table}` right for good (`keep-folded = true`)"
+    )]
+    KeepsFolded { retrofit: String, table: String },
+    /// Records of a stream that the retrofit does not follow.
+    #[error("retrofit `{retrofit}` follows another stream of its source")]
+    OtherStream { retrofit: String },
+    /// Its source was given another stream more often than fences can count.
+    #[error("retrofit `{retrofit}` was restarted too often")]
+    EpochsUsedUp { retrofit: String },
+    /// Another version of Keyfold wrote the row.
+    #[error(transparent)]
+    UnknownFormat(#[from] UnknownFormat),
+    /// The row cannot be read.
+    #[error("the control table's row of retrofit `{retrofit}` cannot be read")]
+    Unreadable { retrofit: String },
+}
+
+impl ControlError {
+    /// The code that stays the same, whatever the message says.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ControlError::NotStarted { .. } => "retrofit-not-started",
+            ControlError::MappingChanged { .. } => "mapping-changed",
+            ControlError::WrongPhase { .. } => "wrong-phase",
+            ControlError::Closed { .. } => "retrofit-closed",
+            ControlError::SourceUnfinished { .. } => "source-unfinished",
+            ControlError::TargetShared { .. } => "target-shared",
+            ControlError::NothingToTidy { .. } => "nothing-to-tidy",
+            ControlError::CutOver { .. } => "already-cut-over",
+            ControlError::StateLost { .. } => "control-row-lost",
+            ControlError::LiveAttributes { .. } => "live-attributes",
+            ControlError::StaleKeys { .. } => "stale-keys",
+            ControlError::CannotRevise { .. } => "cannot-revise",
+            ControlError::KeepsFolded { .. } => "keeps-folded",
+            ControlError::OtherStream { .. } => "other-stream",
+            ControlError::EpochsUsedUp { .. } => "epochs-used-up",
+            ControlError::UnknownFormat(error) => error.code(),
+            ControlError::Unreadable { .. } => "control-row-unreadable",
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            ControlError::UnknownFormat(error) => Some(error.hint()),
+            ControlError::NotStarted { .. } => Some("run `keyfold retrofit run`"),
+            ControlError::MappingChanged { .. } => Some(
+                "deploy one manifest everywhere; if the manifest was mended, run `keyfold retrofit revise` and deploy it",
+            ),
+            ControlError::OtherStream { .. } => Some(
+                "the stream was switched off and on: `keyfold retrofit run` begins the next epoch, and backfills again",
+            ),
+            ControlError::CannotRevise { .. } => Some(
+                "go on with the manifest that it was started with; a retrofit with another name begins anew",
+            ),
+            ControlError::KeepsFolded { .. } => Some(
+                "its replicator stays; once all writers fold by themselves, take `keep-folded` out of the manifest, then finish",
+            ),
+            ControlError::SourceUnfinished { .. } | ControlError::TargetShared { .. } => {
+                Some("finish or abandon the other retrofit first")
+            }
+            ControlError::CutOver { .. } => Some(
+                "if readers and writers use the source again, run `keyfold retrofit switch --back`, then `run --repair`; otherwise correct the items in the target",
+            ),
+            ControlError::LiveAttributes { .. } => Some(
+                "programs that read the table meet the change at once, and `abandon` takes nothing back: if that is meant, write `changes-live-attributes = true` in the retrofit's section of the manifest; otherwise retrofit into another table",
+            ),
+            ControlError::StaleKeys { .. } => {
+                Some("name the index in `fills` too, or leave the attribute as it is")
+            }
+            ControlError::StateLost { in_place: true, .. } => Some(
+                "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
+            ),
+            ControlError::StateLost { in_place: false, .. } => Some(
+                "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finished with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
+            ),
+            ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
+                Some("`keyfold retrofit switch` tidies it first")
+            }
+            ControlError::WrongPhase { phase: Phase::Closing, .. } => Some(
+                "the writers are being moved: `keyfold retrofit switch` finishes that, `keyfold retrofit switch --back` takes it back",
+            ),
+            ControlError::WrongPhase { phase: Phase::Returning, .. } => Some(
+                "the writers are being moved back: `keyfold retrofit switch --back` finishes that, `keyfold retrofit switch` takes it back",
+            ),
+            ControlError::NothingToTidy { .. }
+            | ControlError::WrongPhase { .. }
+            | ControlError::Closed { .. }
+            | ControlError::EpochsUsedUp { .. }
+            | ControlError::Unreadable { .. } => None,
+        }
+    }
+}
