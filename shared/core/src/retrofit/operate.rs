@@ -21,45 +21,42 @@
 //!   [`Failure`] with its kind. Any failure while writers are stopped is tried again until the limit of the stop; then the stop is
 //!   taken back.
 //! - **A killed driver loses nothing.** Everything needed is in the retrofit's row: a new operation of the same command goes on.
-//! - **Effects may be performed twice.** Every write is conditional, and may come late.
+//! - **Effects may be performed twice.** Every write is conditional, and may come late. A policy that comes late is made right by the next
+//!   command, whichever it is.
 //! - **Progress**: [`doing`](Operation::doing) says what the operation waits for, [`interrupt`](Operation::interrupt) ends it in
 //!   order: writers that were stopped are let in again.
 //!
-//! `effect` has effects and replies, `outcome` how an operation ends. `streams`, `arrivals`, `examine`, `doors`, `gate_check`, `proof`,
-//! `comparison` are parts that several commands have; `run`, `tidy`, `switch`, `readers`, `finish`, `revise` and `abandon` are the commands.
-
-#![expect(
-    clippy::large_enum_variant,
-    clippy::result_large_err,
-    reason = "there is one operation at a time, and it moves a few times a second"
-)]
+//! `effect` has effects and replies, `outcome` how an operation ends, `context` what a command knows. `streams`, `arrivals`, `sides`,
+//! `examine`, `policies`, `gate_check`, `proof`, `comparison` are parts that several commands have; `run`, `tidy`, `switch`, `readers`, `finish`,
+//! `revise` and `abandon` are the commands.
 
 mod abandon;
 mod arrivals;
 mod comparison;
-mod doors;
+mod context;
 mod effect;
 mod examine;
 mod finish;
 mod gate_check;
-mod known;
 mod operation;
 mod outcome;
 mod parts;
+mod policies;
 mod proof;
 mod readers;
 mod revise;
 mod run;
+mod sides;
 mod streams;
 mod switch;
 mod tidy;
 
+pub use context::Limits;
 pub use effect::{
     Effect, Failure, FailureKind, PageSource, Reply, Shard, ShardPage, ShardPosition, StreamedChange,
     TableFacts, TablePolicy,
 };
 pub use finish::Finish;
-pub use known::Limits;
 pub use operation::{Command, Doing, Operation, Step, takes_back};
 pub use outcome::{BacklogReport, End, OpenTable, Outcome};
 pub use readers::Readers;

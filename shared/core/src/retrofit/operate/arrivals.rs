@@ -1,4 +1,4 @@
-//! What is still to arrive: the items that the streams name, looked up as their records are read.
+//! The backlog: the items that the streams name, looked up as their records are read.
 //!
 //! Memory is bounded by the number of items, not by their size: records of the closed table are kept with both images until they are
 //! examined, before the stop too. A change that has arrived stays so: of the items that lack nothing only those of late are kept, because the last
@@ -10,15 +10,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use super::context::OperationContext;
 use super::effect::{Effect, Reply, StreamedChange};
-use super::known::Known;
 use super::outcome::BacklogReport;
-use super::parts::Turn;
+use super::sides::SidesLookup;
 use crate::retrofit::control::{self, RetrofitState};
 use crate::retrofit::drain::{CLOCK_SECONDS_MAX, Newest, Sides, Sign};
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::Mapping;
-use crate::retrofit::protocol::LedgerRow;
 use crate::retrofit::quarantine::{Quarantined, accepted_key};
 use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::request::TableRole;
@@ -28,38 +27,40 @@ use crate::value::Item;
 
 /// The most items that may lack something: beyond them a stop would take too long, and memory too much.
 pub(super) const LACKING_MAX: usize = 200_000;
-/// Beyond so many items, those that lack nothing are forgotten unless they changed lately.
+/// Beyond this number of items, those that are not pending are dropped unless they changed recently.
 const KEPT_MAX: usize = 200_000;
-/// What counts as lately, in seconds.
+/// The age of a recent change, in seconds.
 const KEPT_SECONDS: u64 = 300;
 /// The most digests of the closed table's records.
-const SIGNS_MAX: usize = 8_000_000;
+const SEEN_WRITES_MAX: usize = 8_000_000;
 /// Items that are looked up at once. An acceptance takes two keys.
 const LOOK_ITEMS: usize = 500;
-/// Before the stop, items are carried over while the streams are read once more than so many lack something.
+/// Before the stop, items are carried over while the streams are read once more than this number are pending.
 pub(super) const LACKING_AHEAD_MAX: usize = 10_000;
 /// Items that are carried at once.
 pub(super) const CARRY_ITEMS: usize = 100;
 /// How many items a report names.
 const NAMED_MAX: usize = 5;
 
-/// What an item is waited for.
+/// The open question about an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Lack {
+enum Pending {
     Nothing,
     /// It was not looked up since its last record.
-    Look,
-    Arrival,
-    /// Somebody has to accept that it stays out.
-    Acceptance,
-    Agreement,
-    Sight,
+    Unchecked,
+    NotArrived,
+    /// It does not fit, and may stay out if that is accepted.
+    NotAccepted,
+    /// It has arrived, and is not the same on both sides.
+    Different,
+    /// The closed table's stream has not shown the retrofit's last write to it.
+    OwnWriteUnseen,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Pending {
+struct StreamItem {
     key: Item,
-    /// `None` of an item that only somebody who is late wrote to.
+    /// `None` if its only writes came late, to the closed table.
     newest: Option<Newest>,
     /// The second of its newest change.
     seconds: u64,
@@ -67,32 +68,31 @@ struct Pending {
     expired: bool,
     /// Must the closed table's stream show the retrofit's last write to it? Not of what changed before the writers moved last: the
     /// retrofit has not written it since.
-    needs_sign: bool,
-    lack: Lack,
+    needs_own_write: bool,
+    pending: Pending,
 }
 
 /// Items that are being looked up.
 #[derive(Debug, Clone, PartialEq)]
 struct Look {
     keys: Vec<SourceKey>,
-    rows: Option<Vec<Option<Item>>>,
-    sources: Option<Vec<Option<Item>>>,
-    targets: Option<Vec<Option<Item>>>,
+    sides: SidesLookup,
 }
 
-/// What the streams say, as far as it has not arrived.
+/// The items that the streams name, as far as they are not known to have arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Arrivals {
     job: Arc<Job>,
-    /// Tables as the job has them: the one that changes are carried from, and the other one.
+    /// The tables that changes are carried from and to.
     roles: [TableRole; 2],
     /// The second at which the writers moved last; `None` if the other table was never open.
     turned_at: Option<u64>,
-    pending: BTreeMap<SourceKey, Pending>,
-    signs: HashSet<u64>,
+    items: BTreeMap<SourceKey, StreamItem>,
+    seen_writes: HashSet<u64>,
     /// Digests were dropped: only those of items that lack something are kept.
-    few_signs: bool,
-    items: u64,
+    seen_writes_dropped: bool,
+    /// Items that the streams named so far.
+    items_named: u64,
     look: Option<Look>,
     /// Records of the closed table that were not examined yet.
     pub(super) unexamined: Vec<ChangeRecord>,
@@ -108,10 +108,10 @@ impl Arrivals {
             job,
             roles,
             turned_at: turned_at(head),
-            pending: BTreeMap::new(),
-            signs: HashSet::new(),
-            few_signs: false,
-            items: 0,
+            items: BTreeMap::new(),
+            seen_writes: HashSet::new(),
+            seen_writes_dropped: false,
+            items_named: 0,
             look: None,
             unexamined: Vec::new(),
         }
@@ -122,14 +122,9 @@ impl Arrivals {
         (self.job, self.turned_at) = (job, turned_at(head));
     }
 
-    /// The table whose writers are to be stopped.
-    pub(super) fn open(&self) -> TableRole {
-        self.roles[0]
-    }
-
-    /// The table that follows it.
-    pub(super) fn closed(&self) -> TableRole {
-        self.roles[1]
+    /// The table whose writers are to be stopped, and the table that follows it.
+    pub(super) fn roles(&self) -> [TableRole; 2] {
+        self.roles
     }
 
     pub(super) fn job(&self) -> &Arc<Job> {
@@ -137,38 +132,38 @@ impl Arrivals {
     }
 
     /// A record of the open table.
-    pub(super) fn opened(&mut self, head: &RetrofitState, change: StreamedChange) {
+    pub(super) fn add_open_record(&mut self, head: &RetrofitState, change: StreamedChange) {
         let StreamedChange { record, seconds } = change;
         let Some(key) = SourceKey::of(self.job.mapping().source(), &record.key) else { return };
         let newest = Newest::of(head, record.sequence, seconds);
         let expired = record.kind == ChangeKind::Remove { expired: true };
-        let needs_sign = self.turned_at.is_some_and(|turned| seconds + CLOCK_SECONDS_MAX >= turned);
-        match self.pending.get_mut(&key) {
-            Some(known) => {
-                known.lack = Lack::Look;
-                known.needs_sign |= needs_sign;
-                if known.newest.as_ref().is_none_or(|known| known.sequence < newest.sequence) {
-                    (known.newest, known.seconds, known.expired) = (Some(newest), seconds, expired);
+        let needs_own_write = self.turned_at.is_some_and(|turned| seconds + CLOCK_SECONDS_MAX >= turned);
+        match self.items.get_mut(&key) {
+            Some(item) => {
+                item.pending = Pending::Unchecked;
+                item.needs_own_write |= needs_own_write;
+                if item.newest.as_ref().is_none_or(|before| before.sequence < newest.sequence) {
+                    (item.newest, item.seconds, item.expired) = (Some(newest), seconds, expired);
                 }
             }
             None => {
-                self.items += 1;
-                let (newest, lack) = (Some(newest), Lack::Look);
-                let pending = Pending { key: record.key, newest, seconds, expired, needs_sign, lack };
-                self.pending.insert(key, pending);
+                self.items_named += 1;
+                let (newest, pending) = (Some(newest), Pending::Unchecked);
+                let item = StreamItem { key: record.key, newest, seconds, expired, needs_own_write, pending };
+                self.items.insert(key, item);
             }
         }
     }
 
     /// A record of the closed table.
-    pub(super) fn closed_said(&mut self, head: &RetrofitState, change: StreamedChange) {
+    pub(super) fn add_closed_record(&mut self, head: &RetrofitState, change: StreamedChange) {
         let StreamedChange { record, seconds } = change;
         let origin = self.job.mapping().origin(&record.key);
         let key = origin.and_then(|key| SourceKey::of(self.job.mapping().source(), &key));
-        if let Some(key) = key.filter(|key| !self.few_signs || self.pending.contains_key(key)) {
-            self.signs.insert(digest(&key, &Sign::of(&record)));
+        if let Some(key) = key.filter(|key| !self.seen_writes_dropped || self.items.contains_key(key)) {
+            self.seen_writes.insert(digest(&key, &Sign::of(&record)));
         }
-        // What is from before there were rows was carried over without one, by the former direction.
+        // Changes from before every change left a row were carried over without one, by the former direction.
         if !Newest::of(head, record.sequence.clone(), seconds).may_lack_row {
             self.unexamined.push(record);
         }
@@ -178,25 +173,26 @@ impl Arrivals {
     /// longer.
     pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
-        let (key, lack) = (key.clone(), Lack::Look);
-        let new = Pending { key, newest: None, seconds: 0, expired: false, needs_sign: true, lack };
-        let pending = self.pending.entry(source).or_insert(new);
-        (pending.lack, pending.needs_sign) = (Lack::Look, true);
+        let (key, pending) = (key.clone(), Pending::Unchecked);
+        let new =
+            StreamItem { key, newest: None, seconds: 0, expired: false, needs_own_write: true, pending };
+        let item = self.items.entry(source).or_insert(new);
+        (item.pending, item.needs_own_write) = (Pending::Unchecked, true);
     }
 
     /// Too many digests: they are dropped, and the closed table's stream has to be read once more. True if so.
-    pub(super) fn drops_signs(&mut self) -> bool {
-        let drops = self.signs.len() > SIGNS_MAX;
+    pub(super) fn drops_writes(&mut self) -> bool {
+        let drops = self.seen_writes.len() > SEEN_WRITES_MAX;
         if drops {
-            self.signs = HashSet::new();
-            self.few_signs = true;
+            self.seen_writes = HashSet::new();
+            self.seen_writes_dropped = true;
         }
         drops
     }
 
     /// Is an item still to be seen whose sign may have been dropped?
-    pub(super) fn needs_signs_again(&self) -> bool {
-        self.few_signs && self.pending.values().any(|pending| pending.lack == Lack::Sight)
+    pub(super) fn needs_writes_again(&self) -> bool {
+        self.seen_writes_dropped && self.items.values().any(|item| item.pending == Pending::OwnWriteUnseen)
     }
 
     pub(super) fn is_too_far_behind(&self) -> bool {
@@ -207,151 +203,121 @@ impl Arrivals {
         self.lacking().nth(count).is_some()
     }
 
-    fn lacking(&self) -> impl Iterator<Item = (&SourceKey, &Pending)> {
-        self.pending.iter().filter(|(_, pending)| pending.lack != Lack::Nothing)
+    fn lacking(&self) -> impl Iterator<Item = (&SourceKey, &StreamItem)> {
+        self.items.iter().filter(|(_, item)| item.pending != Pending::Nothing)
     }
 
     /// Everything that lacks something is looked up again.
     pub(super) fn look_again(&mut self) {
-        let lacking = self.pending.values_mut().filter(|pending| pending.lack != Lack::Nothing);
-        lacking.for_each(|pending| pending.lack = Lack::Look);
+        let lacking = self.items.values_mut().filter(|item| item.pending != Pending::Nothing);
+        lacking.for_each(|item| item.pending = Pending::Unchecked);
     }
 
     /// Everything that is known is looked up again.
     pub(super) fn look_at_all(&mut self) {
-        self.pending.values_mut().for_each(|pending| pending.lack = Lack::Look);
+        self.items.values_mut().for_each(|item| item.pending = Pending::Unchecked);
     }
 
     /// Forgets items that lack nothing, if there are too many.
     pub(super) fn forget(&mut self) {
-        if self.pending.len() <= KEPT_MAX {
+        if self.items.len() <= KEPT_MAX {
             return;
         }
-        let newest = self.pending.values().map(|pending| pending.seconds).max().unwrap_or(0);
-        let late = |pending: &Pending| pending.seconds.saturating_add(KEPT_SECONDS) >= newest;
-        self.pending.retain(|_, pending| pending.lack != Lack::Nothing || late(pending));
-        if self.pending.len() > KEPT_MAX {
-            self.pending.retain(|_, pending| pending.lack != Lack::Nothing);
+        let newest = self.items.values().map(|item| item.seconds).max().unwrap_or(0);
+        let late = |item: &StreamItem| item.seconds.saturating_add(KEPT_SECONDS) >= newest;
+        self.items.retain(|_, item| item.pending != Pending::Nothing || late(item));
+        if self.items.len() > KEPT_MAX {
+            self.items.retain(|_, item| item.pending != Pending::Nothing);
         }
     }
 
-    /// Is there enough that was not looked up, or must the rest be?
-    pub(super) fn begin_look(&mut self, all: bool) {
+    /// Starts a lookup of unchecked items if there are enough, or of all of them. True if a lookup is in progress.
+    pub(super) fn begin_look(&mut self, all: bool) -> bool {
         if self.look.is_some() {
-            return;
+            return true;
         }
-        let fresh = self.pending.iter().filter(|(_, pending)| pending.lack == Lack::Look);
-        let keys: Vec<SourceKey> = fresh.take(LOOK_ITEMS).map(|(key, _)| key.clone()).collect();
+        let fresh = self.items.iter().filter(|(_, item)| item.pending == Pending::Unchecked).take(LOOK_ITEMS);
+        let (keys, items): (Vec<_>, Vec<_>) =
+            fresh.map(|(key, item)| (key.clone(), item.key.clone())).unzip();
         if keys.len() == LOOK_ITEMS || (all && !keys.is_empty()) {
-            self.look = Some(Look { keys, rows: None, sources: None, targets: None });
+            self.look = Some(Look { keys, sides: SidesLookup::of(items) });
         }
+        self.look.is_some()
     }
 
-    /// What a look wants next; over if none is at work.
-    pub(super) fn next(&self) -> Turn<()> {
-        let Some(look) = &self.look else { return Turn::Over(()) };
-        let mapping = self.job.mapping();
-        // Rows are read first: a row that has risen stays risen.
-        let (table, keys) = match (&look.rows, &look.sources, &look.targets) {
-            (None, ..) => {
-                let keys = look.keys.iter().map(|key| LedgerRow::key(mapping, key));
-                (TableRole::Control, keys.collect())
-            }
-            (Some(_), None, _) => (self.roles[0], self.keys(look).cloned().collect()),
-            (Some(rows), Some(_), None) => {
-                (self.roles[1], self.places(look, rows).into_iter().flatten().collect())
-            }
-            (Some(_), Some(_), Some(_)) => (TableRole::Control, self.acceptance_keys(look)),
-        };
-        Turn::Ask(Effect::Read { table, keys })
-    }
-
-    fn keys<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = &'l Item> {
-        look.keys.iter().filter_map(|key| self.pending.get(key)).map(|pending| &pending.key)
-    }
-
-    /// An item without a place in the other table has none that could be read.
-    fn places(&self, look: &Look, rows: &[Option<Item>]) -> Vec<Option<Item>> {
-        self.keys(look).zip(rows).map(|(key, row)| self.job.place(key, row.as_ref())).collect()
-    }
-
-    /// Entries of the quarantine and their acceptances, for the items that are out or differ: somebody may have accepted that.
-    fn acceptance_keys(&self, look: &Look) -> Vec<Item> {
-        let mapping = self.job.mapping();
-        self.unaccepted(look).flat_map(|key| entry_keys(mapping, key)).collect()
+    /// The next effect of the lookup in progress.
+    pub(super) fn next(&self) -> Option<Effect> {
+        let look = self.look.as_ref()?;
+        Some(look.sides.next(&self.job, self.roles).unwrap_or_else(|| {
+            // Entries of the quarantine with their acceptances, for the items that are out or differ.
+            let keys = self.unaccepted(look).flat_map(|key| entry_keys(self.job.mapping(), key)).collect();
+            Effect::Read { table: TableRole::Control, keys }
+        }))
     }
 
     fn unaccepted<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = &'l SourceKey> {
-        let lack = |key: &&SourceKey| self.pending.get(*key).map(|pending| pending.lack);
-        look.keys.iter().filter(move |key| matches!(lack(key), Some(Lack::Acceptance | Lack::Agreement)))
+        let pending = |key: &&SourceKey| self.items.get(*key).map(|item| item.pending);
+        let may_be_accepted = [Some(Pending::NotAccepted), Some(Pending::Different)];
+        look.keys.iter().filter(move |key| may_be_accepted.contains(&pending(key)))
     }
 
-    pub(super) fn take(&mut self, known: &Known, reply: Reply) {
+    pub(super) fn take(&mut self, context: &OperationContext, reply: Reply) {
         let Reply::Items(items) = reply else { unreachable!("{reply:?} does not answer a look") };
         let Some(mut look) = self.look.take() else { unreachable!("a look asked for it") };
-        if look.rows.is_none() {
-            look.rows = Some(items);
-        } else if look.sources.is_none() {
-            look.sources = Some(items);
-        } else if look.targets.is_none() {
-            look.targets = Some(items);
-            self.judge(known, &look);
+        if look.sides.next(&self.job, self.roles).is_none() {
+            return self.accept(&look, &items);
+        }
+        look.sides.take(&self.job, items);
+        if look.sides.next(&self.job, self.roles).is_none() {
+            for (key, (_, sides)) in look.keys.iter().zip(look.sides.sides()) {
+                if let Some(item) = self.items.get(key) {
+                    self.now_pending(key, self.pending(context, key, item, sides));
+                }
+            }
             if self.unaccepted(&look).next().is_none() {
                 return;
             }
-        } else {
-            return self.accept(&look, &items);
         }
         self.look = Some(look);
     }
 
-    fn judge(&mut self, known: &Known, look: &Look) {
-        let (Some(rows), Some(sources), Some(targets)) = (&look.rows, &look.sources, &look.targets) else {
-            unreachable!("all were read")
-        };
-        let places = self.places(look, rows);
-        let mut targets = targets.iter();
-        for (at, key) in look.keys.iter().enumerate() {
-            let target = places[at].as_ref().and_then(|_| targets.next()).and_then(Option::as_ref);
-            let sides = Sides { row: rows[at].as_ref(), source: sources[at].as_ref(), target };
-            if let Some(pending) = self.pending.get(key) {
-                let lack = self.lack(known, key, pending, sides);
-                self.now_lacks(key, lack);
-            }
+    fn now_pending(&mut self, key: &SourceKey, pending: Pending) {
+        if let Some(item) = self.items.get_mut(key) {
+            item.pending = pending;
         }
     }
 
-    fn now_lacks(&mut self, key: &SourceKey, lack: Lack) {
-        if let Some(pending) = self.pending.get_mut(key) {
-            pending.lack = lack;
-        }
-    }
-
-    fn lack(&self, known: &Known, key: &SourceKey, pending: &Pending, sides: Sides<'_>) -> Lack {
+    fn pending(
+        &self,
+        context: &OperationContext,
+        key: &SourceKey,
+        item: &StreamItem,
+        sides: Sides<'_>,
+    ) -> Pending {
         let wanted = self.job.last_write(sides);
-        let is_shown = || wanted.is_none_or(|sign| self.signs.contains(&digest(key, &sign)));
-        let expires = self.roles.map(|role| known.table(role).expires);
-        let is_expired = self.job.is_expired(sides, expires, known.seconds());
+        let is_shown = || wanted.is_none_or(|sign| self.seen_writes.contains(&digest(key, &sign)));
+        let expires = self.roles.map(|role| context.table(role).expires);
+        let is_expired = self.job.is_expired(sides, expires, context.seconds());
         let is_gone = sides.source.is_none() && (sides.target.is_none() || is_expired);
         match () {
             // Time to live goes on during a stop. The other table's own deletes what is left there.
-            () if pending.expired && is_gone => Lack::Nothing,
-            () if self.job.is_out(sides) => Lack::Acceptance,
-            () if pending.newest.as_ref().is_some_and(|newest| !self.job.has_arrived(newest, sides)) => {
-                Lack::Arrival
+            () if item.expired && is_gone => Pending::Nothing,
+            () if self.job.is_out(sides) => Pending::NotAccepted,
+            () if item.newest.as_ref().is_some_and(|newest| !self.job.has_arrived(newest, sides)) => {
+                Pending::NotArrived
             }
-            () if !self.job.agrees(sides) && !is_expired => Lack::Agreement,
-            () if self.turned_at.is_some() && pending.needs_sign && !is_shown() => Lack::Sight,
-            () => Lack::Nothing,
+            () if !self.job.agrees(sides) && !is_expired => Pending::Different,
+            () if self.turned_at.is_some() && item.needs_own_write && !is_shown() => Pending::OwnWriteUnseen,
+            () => Pending::Nothing,
         }
     }
 
     fn accept(&mut self, look: &Look, items: &[Option<Item>]) {
         let unaccepted: Vec<SourceKey> = self.unaccepted(look).cloned().collect();
         for (key, pair) in unaccepted.iter().zip(items.chunks(2)) {
-            let newest = self.pending.get(key).and_then(|pending| pending.newest.as_ref());
+            let newest = self.items.get(key).and_then(|item| item.newest.as_ref());
             if entry(pair).is_some_and(|entry| self.job.is_accepted(&entry, newest)) {
-                self.now_lacks(key, Lack::Nothing);
+                self.now_pending(key, Pending::Nothing);
             }
         }
     }
@@ -364,26 +330,27 @@ impl Arrivals {
     /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
     /// or stuck holds nobody up; carrying a change twice does no harm.
     pub(super) fn to_carry(&mut self, before_seconds: u64) -> Vec<ItemTask> {
-        let late = |pending: &&mut Pending| {
-            matches!(pending.lack, Lack::Arrival | Lack::Acceptance) && pending.seconds < before_seconds
+        let late = |item: &&mut StreamItem| {
+            matches!(item.pending, Pending::NotArrived | Pending::NotAccepted)
+                && item.seconds < before_seconds
         };
         let job = Arc::clone(&self.job);
-        let task = |pending: &mut Pending| {
-            pending.needs_sign = true;
-            Some(job.carry_now(&pending.key, pending.newest.as_ref()?.sequence.clone()))
+        let task = |item: &mut StreamItem| {
+            item.needs_own_write = true;
+            Some(job.carry_now(&item.key, item.newest.as_ref()?.sequence.clone()))
         };
-        self.pending.values_mut().filter(late).filter_map(task).collect()
+        self.items.values_mut().filter(late).filter_map(task).collect()
     }
 
     pub(super) fn report(&self) -> BacklogReport {
-        let count = |lacks: &[Lack]| {
-            self.pending.values().filter(|pending| lacks.contains(&pending.lack)).count() as u64
+        let count = |kinds: &[Pending]| {
+            self.items.values().filter(|item| kinds.contains(&item.pending)).count() as u64
         };
         BacklogReport {
-            items: self.items,
-            waiting: count(&[Lack::Arrival, Lack::Acceptance, Lack::Look]),
-            differing: count(&[Lack::Agreement]),
-            unseen: count(&[Lack::Sight]),
+            items: self.items_named,
+            waiting: count(&[Pending::NotArrived, Pending::NotAccepted, Pending::Unchecked]),
+            differing: count(&[Pending::Different]),
+            unseen: count(&[Pending::OwnWriteUnseen]),
             first: self.lacking().take(NAMED_MAX).map(|(key, _)| key.clone()).collect(),
         }
     }

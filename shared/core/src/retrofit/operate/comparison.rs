@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use super::arrivals::{entry, entry_keys};
+use super::context::OperationContext;
 use super::effect::{Effect, PageSource, Reply};
-use super::known::Known;
-use super::parts::Turn;
-use crate::retrofit::drain::Sides;
+use super::parts::{Part, PartStep};
+use super::sides::SidesLookup;
 use crate::retrofit::job::Job;
-use crate::retrofit::protocol::LedgerRow;
 use crate::retrofit::request::TableRole;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
@@ -17,7 +16,7 @@ use crate::value::Item;
 /// An item that does not agree takes two more keys.
 const PAGE_ITEMS: u32 = 500;
 
-/// What it found.
+/// The differences that it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Compared {
     pub(super) items: u64,
@@ -41,17 +40,9 @@ pub(super) struct Comparing {
 #[derive(Debug, Clone, PartialEq)]
 enum CompareStep {
     Scanning,
-    /// The items' keys in the table that items are carried from; scanned items of the one that is scanned.
-    Rows {
-        scanned: Vec<Item>,
-        keys: Vec<Item>,
-    },
-    Others {
-        scanned: Vec<Item>,
-        keys: Vec<Item>,
-        rows: Vec<Option<Item>>,
-    },
-    /// Items that do not agree: did somebody accept that?
+    /// Scanned items, with their counterparts.
+    Sides(SidesLookup),
+    /// Items that do not agree: was that accepted?
     Acceptances(Vec<SourceKey>),
     Over,
 }
@@ -61,47 +52,42 @@ impl Comparing {
         let found = Compared::default();
         Comparing { job, roles, second: false, after: None, step: CompareStep::Scanning, found }
     }
+}
 
-    pub(super) fn next(&self) -> Turn<Compared> {
-        let mapping = self.job.mapping();
-        Turn::Ask(match &self.step {
+impl Part for Comparing {
+    type End = Compared;
+
+    fn next(&self, _context: &OperationContext) -> PartStep<Compared> {
+        PartStep::Ask(match &self.step {
             CompareStep::Scanning => Effect::Page {
                 of: PageSource::Scan(self.roles[usize::from(self.second)]),
                 after: self.after.clone(),
                 limit: PAGE_ITEMS,
             },
-            CompareStep::Rows { keys, .. } => {
-                let row = |key: &Item| {
-                    let key = SourceKey::of(mapping.source(), key);
-                    LedgerRow::key(
-                        mapping,
-                        &key.unwrap_or_else(|| unreachable!("a key of the table is whole")),
-                    )
-                };
-                Effect::Read { table: TableRole::Control, keys: keys.iter().map(row).collect() }
-            }
-            CompareStep::Others { keys, rows, .. } if !self.second => {
-                let places = keys.iter().zip(rows).filter_map(|(key, row)| self.job.place(key, row.as_ref()));
-                Effect::Read { table: self.roles[1], keys: places.collect() }
-            }
-            CompareStep::Others { keys, .. } => Effect::Read { table: self.roles[0], keys: keys.clone() },
+            CompareStep::Sides(sides) => match sides.next(&self.job, self.roles) {
+                Some(effect) => effect,
+                None => unreachable!("it is compared at once"),
+            },
             CompareStep::Acceptances(keys) => Effect::Read {
                 table: TableRole::Control,
-                keys: keys.iter().flat_map(|key| entry_keys(mapping, key)).collect(),
+                keys: keys.iter().flat_map(|key| entry_keys(self.job.mapping(), key)).collect(),
             },
-            CompareStep::Over => return Turn::Over(self.found.clone()),
+            CompareStep::Over => return PartStep::Over(self.found.clone()),
         })
     }
 
-    pub(super) fn take(&mut self, known: &Known, reply: Reply) {
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         self.step = match (std::mem::replace(&mut self.step, CompareStep::Over), reply) {
             (CompareStep::Scanning, Reply::Page { items, last }) => self.scanned(items, last),
-            (CompareStep::Rows { scanned, keys }, Reply::Items(rows)) => {
-                CompareStep::Others { scanned, keys, rows }
-            }
-            (CompareStep::Others { scanned, keys, rows }, Reply::Items(others)) => {
-                let doubtful = self.compare(known, &scanned, &keys, &rows, &others);
-                if doubtful.is_empty() { self.go_on() } else { CompareStep::Acceptances(doubtful) }
+            (CompareStep::Sides(mut sides), Reply::Items(items)) => {
+                sides.take(&self.job, items);
+                match sides.next(&self.job, self.roles) {
+                    Some(_) => CompareStep::Sides(sides),
+                    None => match self.doubtful(context, &sides) {
+                        doubtful if doubtful.is_empty() => self.go_on(),
+                        doubtful => CompareStep::Acceptances(doubtful),
+                    },
+                }
             }
             (CompareStep::Acceptances(keys), Reply::Items(rows)) => {
                 for (key, pair) in keys.into_iter().zip(rows.chunks(2)) {
@@ -114,34 +100,32 @@ impl Comparing {
             (_, reply) => unreachable!("{reply:?} does not answer a comparison"),
         };
     }
+}
 
+impl Comparing {
     fn scanned(&mut self, items: Vec<Item>, last: Option<Item>) -> CompareStep {
         self.after = last;
         let mapping = self.job.mapping();
-        let mut kept = (Vec::new(), Vec::new());
-        for item in items {
-            let key = match self.second {
-                false => mapping.source().key_of(&item),
-                // What cannot be of this retrofit is somebody else's.
-                true if !mapping.may_own(&item) => None,
-                true => self.origin(&item),
-            };
-            if let Some(key) = key {
-                kept.0.push(item);
-                kept.1.push(key);
-            }
-        }
-        self.found.items += if self.second { 0 } else { kept.0.len() as u64 };
-        match kept.0.is_empty() {
-            true => self.go_on(),
-            false => CompareStep::Rows { scanned: kept.0, keys: kept.1 },
+        let key = |item: &Item| match self.second {
+            false => mapping.source().key_of(item),
+            // Items that cannot belong to this retrofit are skipped.
+            true if !mapping.may_own(item) => None,
+            true => self.origin(item),
+        };
+        let keyed = items.into_iter().filter_map(|item| Some((key(&item)?, item)));
+        let (keys, items): (Vec<Item>, Vec<Item>) = keyed.unzip();
+        self.found.items += if self.second { 0 } else { keys.len() as u64 };
+        match (keys.is_empty(), self.second) {
+            (true, _) => self.go_on(),
+            (false, false) => CompareStep::Sides(SidesLookup::of_sources(keys, items)),
+            (false, true) => CompareStep::Sides(SidesLookup::of_targets(keys, items)),
         }
     }
 
     /// The key of the item that this one was made of.
     fn origin(&self, item: &Item) -> Option<Item> {
         let mapping = self.job.mapping();
-        // Until the target had writers of its own, an item without marks is somebody else's.
+        // Until the target had writers of its own, items without marks do not belong to the retrofit.
         match self.job.rows_decide() {
             true => mapping.origin(&mapping.target().key_of(item)?),
             false => mapping.owner(item)?.item(mapping.source()),
@@ -160,28 +144,12 @@ impl Comparing {
     }
 
     /// The items that do not agree. One that does not fit is among them: its record may be late, and then no entry names it.
-    fn compare(
-        &self,
-        known: &Known,
-        scanned: &[Item],
-        keys: &[Item],
-        rows: &[Option<Item>],
-        others: &[Option<Item>],
-    ) -> Vec<SourceKey> {
-        let expires = self.roles.map(|role| known.table(role).expires);
-        let mut others = others.iter();
-        let mut doubtful = Vec::new();
-        for ((item, key), row) in scanned.iter().zip(keys).zip(rows) {
-            let place = self.job.place(key, row.as_ref());
-            let is_asked = self.second || place.is_some();
-            let other = if is_asked { others.next().and_then(Option::as_ref) } else { None };
-            let (source, target) = if self.second { (other, Some(item)) } else { (Some(item), other) };
-            let sides = Sides { row: row.as_ref(), source, target };
-            if !self.job.agrees(sides) && !self.job.is_expired(sides, expires, known.seconds()) {
-                doubtful.extend(SourceKey::of(self.job.mapping().source(), key));
-            }
-        }
-        doubtful
+    fn doubtful(&self, context: &OperationContext, lookup: &SidesLookup) -> Vec<SourceKey> {
+        let expires = self.roles.map(|role| context.table(role).expires);
+        let differ = lookup.sides().filter(|(_, sides)| {
+            !self.job.agrees(*sides) && !self.job.is_expired(*sides, expires, context.seconds())
+        });
+        differ.filter_map(|(key, _)| SourceKey::of(self.job.mapping().source(), key)).collect()
     }
 
     fn differs(&mut self, key: SourceKey) {

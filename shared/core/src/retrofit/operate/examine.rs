@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::arrivals::{Arrivals, CARRY_ITEMS};
+use super::context::OperationContext;
 use super::effect::{Effect, Reply};
-use super::known::Known;
-use super::parts::{Turn, one_row};
+use super::parts::{PartStep, one_row};
 use crate::retrofit::control::{self, Delivery, Direction, RetrofitState};
 use crate::retrofit::fence::Epoch;
 use crate::retrofit::job::Job;
@@ -25,22 +25,13 @@ pub(super) struct Examining {
     over: bool,
 }
 
-/// How it ended.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Examined {
-    /// Nothing is left.
-    All,
-    /// Something has to be tried again.
-    Some,
-}
-
 impl Examining {
-    pub(super) fn of(known: &Known, arrivals: &mut Arrivals) -> Examining {
-        let records_lead = match arrivals.closed() {
+    pub(super) fn of(context: &OperationContext, arrivals: &mut Arrivals) -> Examining {
+        let records_lead = match arrivals.roles()[1] {
             TableRole::Source => Direction::Forward,
             _ => Direction::Reverse,
         };
-        let late = match known.head().delivery(&known.mapping, records_lead) {
+        let late = match context.head().delivery(&context.mapping, records_lead) {
             Delivery::Late { job, epoch } => Some((Arc::new(job), epoch)),
             _ => None,
         };
@@ -51,21 +42,22 @@ impl Examining {
         Examining { late, checked: false, stuck: BTreeSet::new(), over }
     }
 
-    pub(super) fn next(&self, known: &Known, arrivals: &Arrivals) -> Turn<Examined> {
+    /// Ends with: was every record examined?
+    pub(super) fn next(&self, context: &OperationContext, arrivals: &Arrivals) -> PartStep<bool> {
         let Some((job, epoch)) = self.late.as_ref().filter(|_| !self.over) else {
-            return Turn::Over(if arrivals.unexamined.is_empty() { Examined::All } else { Examined::Some });
+            return PartStep::Over(arrivals.unexamined.is_empty());
         };
         if !self.checked {
             // After the records were read: what came while the table was open is not late.
-            let keys = vec![control::head_key(&known.head().retrofit)];
-            return Turn::Ask(Effect::Read { table: TableRole::Control, keys });
+            let keys = vec![control::head_key(&context.head().retrofit)];
+            return PartStep::Ask(Effect::Read { table: TableRole::Control, keys });
         }
         let wave = self.wave(arrivals);
         if wave.is_empty() {
-            return Turn::Over(Examined::Some);
+            return PartStep::Over(false);
         }
         let tasks = wave.iter().map(|at| job.late(&arrivals.unexamined[*at], *epoch)).collect();
-        Turn::Ask(Effect::Carry { job: Arc::clone(job), tasks })
+        PartStep::Ask(Effect::Carry { job: Arc::clone(job), tasks })
     }
 
     /// The first record of each item that is not stuck.
@@ -87,15 +79,15 @@ impl Examining {
     /// The row's version decides: `Err` if another operator changed it.
     pub(super) fn take(
         &mut self,
-        known: &mut Known,
+        context: &mut OperationContext,
         arrivals: &mut Arrivals,
         reply: Reply,
     ) -> Result<(), Option<RetrofitState>> {
         match reply {
             Reply::Items(items) => {
-                let there = RetrofitState::read(known.mapping.name(), one_row(&items)).ok();
-                if there.as_ref().map(|head| head.version) != Some(known.head().version) {
-                    known.head = there.clone();
+                let there = RetrofitState::read(context.mapping.name(), one_row(&items)).ok();
+                if there.as_ref().map(|head| head.version) != Some(context.head().version) {
+                    context.head = there.clone();
                     return Err(there);
                 }
                 self.checked = true;

@@ -1,11 +1,11 @@
 //! Ends a retrofit: the way back first, then everything that it kept on items and in the control table.
 
-use super::doors::Enforcing;
+use super::context::{Limits, OperationContext, raced, settled_ms};
 use super::effect::{Effect, Failure, Reply};
-use super::known::{Known, Limits, raced};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, Passes, Store, Stored, Turn, ask};
-use crate::retrofit::control::{ControlError, Phase, RetrofitState, wait_after_change};
+use super::parts::{Part, PartStep, Passes, Store, Stored, advance};
+use super::policies::PolicySync;
+use crate::retrofit::control::{ControlError, Phase, RetrofitState};
 use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::segment::Pass;
 
@@ -19,11 +19,10 @@ pub struct Finish {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
-    Deciding,
-    Storing(Store),
+enum FinishStage {
+    Storing(Box<Store>),
     /// The tables' tags: a control table of before the end is noticed by them.
-    Tagging(Enforcing),
+    Tagging(PolicySync),
     Waiting {
         until_ms: u64,
     },
@@ -38,25 +37,26 @@ enum Stage {
 
 /// An end at work.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Finishing {
+pub(super) struct FinishMachine {
     options: Finish,
-    stage: Stage,
+    stage: FinishStage,
     waited: bool,
     counts: Option<std::collections::BTreeMap<String, u64>>,
 }
 
-impl Finishing {
-    pub(super) fn new(options: Finish, known: &Known) -> Finishing {
-        let mut finishing = Finishing { options, stage: Stage::Deciding, waited: false, counts: None };
-        finishing.stage = finishing.decide(known);
-        finishing
+impl FinishMachine {
+    pub(super) fn new(options: Finish, context: &OperationContext) -> FinishMachine {
+        let stage = FinishStage::Waiting { until_ms: 0 };
+        let mut machine = FinishMachine { options, stage, waited: false, counts: None };
+        machine.stage = machine.decide(context);
+        machine
     }
 
-    pub(super) fn doing(&self, known: &Known) -> String {
+    pub(super) fn doing(&self, context: &OperationContext) -> String {
         match &self.stage {
-            Stage::Waiting { until_ms } => format!(
+            FinishStage::Waiting { until_ms } => format!(
                 "waiting {} s more until functions in progress have ended",
-                until_ms.saturating_sub(known.now_ms).div_ceil(1_000)
+                until_ms.saturating_sub(context.now_ms).div_ceil(1_000)
             ),
             _ => "ending the retrofit".to_owned(),
         }
@@ -75,146 +75,126 @@ impl Finishing {
         }
     }
 
-    fn decide(&mut self, known: &Known) -> Stage {
-        let head = known.head();
-        if known.mapping.keeps_folded() {
-            let (retrofit, table) = (head.retrofit.clone(), known.mapping.source().id.clone());
-            return over(known.control_error(&ControlError::KeepsFolded { retrofit, table }));
+    fn decide(&mut self, context: &OperationContext) -> FinishStage {
+        let head = context.head();
+        if context.mapping.keeps_folded() {
+            let (retrofit, table) = (head.retrofit.clone(), context.mapping.source().id.clone());
+            return over(context.control_error(&ControlError::KeepsFolded { retrofit, table }));
         }
         let passes = self.passes(head);
         match head.phase {
-            Phase::Finalised => over(finalised(known, End::Already, self.counts.clone())),
+            Phase::Finalised => over(finalised(context, End::Already, self.counts.clone())),
             Phase::Finalising if passes.is_empty() || self.counts.is_some() => {
-                self.enter(known, Phase::Finalised)
+                self.enter(context, Phase::Finalised)
             }
             Phase::Finalising => match head.since {
-                None => Stage::Storing(Store::of(known, head.effective_since(known.seconds()))),
-                Some(since) if !self.waited => Stage::Waiting { until_ms: self.until_ms(known, since) },
-                Some(_) => Stage::Cleaning(Passes::of(&passes, false)),
+                None => store(context, head.effective_since(context.seconds())),
+                Some(since) if !self.waited => FinishStage::Waiting { until_ms: settled_ms(context, since) },
+                Some(_) => FinishStage::Cleaning(Passes::of(&passes, false)),
             },
-            Phase::Reversed => self.enter(known, Phase::Settled),
-            _ => self.enter(known, Phase::Finalising),
+            Phase::Reversed => self.enter(context, Phase::Settled),
+            _ => self.enter(context, Phase::Finalising),
         }
     }
 
-    fn until_ms(&self, known: &Known, since: u64) -> u64 {
-        let limits = &known.limits;
-        let wait = wait_after_change(limits.in_flight_ms.div_ceil(1_000)) * 1_000;
-        (since * 1_000 + wait + limits.clock_skew_ms).min(known.now_ms + wait + limits.clock_skew_ms)
-    }
-
-    fn after_tag(&mut self, known: &Known, tags: Enforcing) -> Stage {
-        match tags.next(known) {
-            Turn::Ask(_) => Stage::Tagging(tags),
-            Turn::Over(_) if known.head().phase == Phase::Finalised => {
-                over(finalised(known, End::Done, self.counts.clone()))
-            }
-            Turn::Over(_) => Stage::Deciding,
+    fn tagged(&mut self, context: &OperationContext) -> FinishStage {
+        match context.head().phase {
+            Phase::Finalised => over(finalised(context, End::Done, self.counts.clone())),
+            _ => self.decide(context),
         }
     }
 
     /// A tag that cannot be written is no reason not to end. True if one was at hand.
-    pub(super) fn skip_tag(&mut self, known: &mut Known, failure: &Failure) -> bool {
-        let Stage::Tagging(mut tags) = self.stage.clone() else { return false };
-        tags.skip_tag(known, failure);
-        self.stage = self.after_tag(known, tags);
-        self.decide_on(known);
+    pub(super) fn skip_tag(&mut self, context: &mut OperationContext, failure: &Failure) -> bool {
+        let FinishStage::Tagging(tags) = &mut self.stage else { return false };
+        tags.skip_tag(context, failure);
+        if let PartStep::Over(_) = tags.next(context) {
+            self.stage = self.tagged(context);
+        }
         true
     }
 
-    fn decide_on(&mut self, known: &Known) {
-        if self.stage == Stage::Deciding {
-            self.stage = self.decide(known);
+    fn enter(&mut self, context: &OperationContext, phase: Phase) -> FinishStage {
+        match context.head().to(phase) {
+            Ok(next) => store(context, next),
+            Err(error) => over(context.control_error(&error)),
         }
     }
 
-    fn enter(&mut self, known: &Known, phase: Phase) -> Stage {
-        match known.head().to(phase) {
-            Ok(next) => Stage::Storing(Store::of(known, next)),
-            Err(error) => over(known.control_error(&error)),
-        }
-    }
-
-    pub(super) fn next(&self, known: &Known) -> Turn<Outcome> {
-        if let Stage::Over(outcome) = &self.stage {
-            return Turn::Over((**outcome).clone());
-        }
-        if known.interrupted {
-            let message = "interrupted; the same command goes on";
-            return Turn::Over(Outcome::new(End::Interrupted, "interrupted", message));
-        }
-        let turn = match &self.stage {
-            Stage::Storing(store) => ask(store.next(known)),
-            Stage::Tagging(tags) => ask(tags.next(known)),
-            Stage::Waiting { until_ms } => Some(Effect::Wait { until_ms: *until_ms }),
-            Stage::Cleaning(passes) => ask(passes.next(known)),
-            Stage::Forgetting { passes, .. } => passes.first().map(|pass| Effect::ForgetSegments(*pass)),
-            Stage::Deciding | Stage::Over(_) => unreachable!("decided at once, and looked at above"),
-        };
-        match turn {
-            Some(effect) => Turn::Ask(effect),
-            None => unreachable!("a stage that asks for nothing is left at once"),
-        }
-    }
-
-    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
-        let stage = std::mem::replace(&mut self.stage, Stage::Deciding);
-        self.stage = match (stage, reply) {
-            (Stage::Storing(mut store), reply) => {
-                store.take(known, reply);
-                match store.next(known) {
-                    Turn::Ask(_) => Stage::Storing(store),
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
-                    Turn::Over(Stored::Done) => Stage::Tagging(Enforcing::of_tags()),
+    /// `None` if the stage is not over yet.
+    fn next_stage(&mut self, context: &mut OperationContext, reply: Reply) -> Option<FinishStage> {
+        Some(match (&mut self.stage, reply) {
+            (FinishStage::Storing(store), reply) => match advance(&mut **store, context, reply)? {
+                Stored::Raced(there) => over(raced(context, there.as_deref())),
+                Stored::Done => FinishStage::Tagging(PolicySync::of_tags()),
+            },
+            (FinishStage::Tagging(tags), reply) => {
+                advance(tags, context, reply)?;
+                self.tagged(context)
+            }
+            (FinishStage::Waiting { until_ms }, Reply::Done) => {
+                self.waited = context.now_ms >= *until_ms;
+                self.waited.then(|| self.decide(context))?
+            }
+            (FinishStage::Cleaning(passes), reply) => {
+                let counts = advance(passes, context, reply)?;
+                match counts.get("changed").copied().unwrap_or(0) {
+                    0 => {
+                        self.counts = Some(counts);
+                        self.decide(context)
+                    }
+                    left => FinishStage::Forgetting { left, passes: self.passes(context.head()) },
                 }
             }
-            (Stage::Tagging(mut tags), reply) => {
-                if tags.take(known, reply).is_err() {
-                    unreachable!("only a policy can be unusable");
-                }
-                self.after_tag(known, tags)
-            }
-            (Stage::Waiting { until_ms }, Reply::Done) => {
-                self.waited = known.now_ms >= until_ms;
-                if self.waited { Stage::Deciding } else { Stage::Waiting { until_ms } }
-            }
-            (Stage::Cleaning(mut passes), reply) => {
-                passes.take(known, reply);
-                match passes.next(known) {
-                    Turn::Ask(_) => Stage::Cleaning(passes),
-                    Turn::Over(counts) => match counts.get("changed").copied().unwrap_or(0) {
-                        0 => {
-                            self.counts = Some(counts);
-                            Stage::Deciding
-                        }
-                        left => Stage::Forgetting { left, passes: self.passes(known.head()) },
-                    },
-                }
-            }
-            (Stage::Forgetting { left, mut passes }, Reply::Done) => {
+            (FinishStage::Forgetting { left, passes }, Reply::Done) => {
                 passes.remove(0);
-                match passes.is_empty() {
-                    true => over(marks_left(known, left)),
-                    false => Stage::Forgetting { left, passes },
-                }
+                passes.is_empty().then(|| over(marks_left(context, *left)))?
             }
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
-        };
-        self.decide_on(known);
+        })
     }
 }
 
-fn marks_left(known: &Known, left: u64) -> Outcome {
+impl Part for FinishMachine {
+    type End = Outcome;
+
+    fn next(&self, context: &OperationContext) -> PartStep<Outcome> {
+        PartStep::Ask(match &self.stage {
+            FinishStage::Over(outcome) => return PartStep::Over((**outcome).clone()),
+            FinishStage::Storing(store) => return store.next(context).pending(),
+            FinishStage::Tagging(tags) => return tags.next(context).pending(),
+            FinishStage::Cleaning(passes) => return passes.next(context).pending(),
+            FinishStage::Waiting { until_ms } => Effect::Wait { until_ms: *until_ms },
+            FinishStage::Forgetting { passes, .. } => Effect::ForgetSegments(passes[0]),
+        })
+    }
+
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
+        if let Some(stage) = self.next_stage(context, reply) {
+            self.stage = stage;
+        }
+    }
+}
+
+fn store(context: &OperationContext, next: RetrofitState) -> FinishStage {
+    FinishStage::Storing(Box::new(Store::of(context, next)))
+}
+
+fn marks_left(context: &OperationContext, left: u64) -> Outcome {
     let message = format!("{left} items and rows changed each time they were cleaned, and still carry marks");
-    let next = Some(format!("keyfold retrofit finish {}", known.mapping.name()));
+    let next = Some(format!("keyfold retrofit finish {}", context.mapping.name()));
     Outcome { next, ..Outcome::new(End::Failed, "marks-left", message) }
 }
 
-fn finalised(known: &Known, end: End, counts: Option<std::collections::BTreeMap<String, u64>>) -> Outcome {
-    let message = format!("retrofit `{}` is over", known.mapping.name());
-    Outcome { counts: counts.unwrap_or_default(), ..Outcome::new(end, known.head().phase.name(), message) }
+fn finalised(
+    context: &OperationContext,
+    end: End,
+    counts: Option<std::collections::BTreeMap<String, u64>>,
+) -> Outcome {
+    let message = format!("retrofit `{}` is over", context.mapping.name());
+    Outcome { counts: counts.unwrap_or_default(), ..Outcome::new(end, context.head().phase.name(), message) }
 }
 
-fn over(outcome: Outcome) -> Stage {
-    Stage::Over(Box::new(outcome))
+fn over(outcome: Outcome) -> FinishStage {
+    FinishStage::Over(Box::new(outcome))
 }

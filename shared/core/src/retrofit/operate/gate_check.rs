@@ -1,8 +1,8 @@
 //! The gates, by the rows of the control table and the tables themselves.
 
+use super::context::OperationContext;
 use super::effect::Reply;
-use super::known::Known;
-use super::parts::{Part, Rows, Turn};
+use super::parts::{Part, PartStep, Rows};
 use crate::retrofit::control::{self, ControlError};
 use crate::retrofit::gates::{Evidence, Gate, closed};
 use crate::retrofit::job::Job;
@@ -20,8 +20,6 @@ pub(super) struct GateReport {
     pub(super) gates: Vec<Gate>,
     /// Entries that nobody accepted: those of the direction that items are carried in, then those of the other one.
     pub(super) entries: [Vec<Quarantined>; 2],
-    /// Did the replicator ever say how far behind it is?
-    pub(super) lag: Option<Lag>,
     /// The number of segments of the backfill; 0 if it was never begun.
     pub(super) segments: u32,
 }
@@ -33,15 +31,15 @@ pub(super) struct GateCheck {
 }
 
 impl GateCheck {
-    pub(super) fn of(known: &Known) -> GateCheck {
-        let mapping = leading(known).mapping().clone();
+    pub(super) fn of(context: &OperationContext) -> GateCheck {
+        let mapping = leading(context).mapping().clone();
         let (name, other) = (mapping.rows_name(), mapping.other_rows_name());
         // Leases first: work that is over by then has entered what it could not do.
         GateCheck {
             rows: Rows::of(vec![
                 control::leases_partition(name),
                 control::segments_partition(name),
-                format!("retrofit#{}", known.mapping.name()),
+                format!("retrofit#{}", context.mapping.name()),
                 control::quarantine_partition(name),
                 control::accepted_partition(name),
                 control::quarantine_partition(&other),
@@ -52,8 +50,8 @@ impl GateCheck {
 }
 
 /// The partitions of the quarantine, with their acceptances: of the direction that items are carried in, then of the other one.
-pub(super) fn quarantine_rows(known: &Known) -> Rows {
-    let mapping = leading(known).mapping().clone();
+pub(super) fn quarantine_rows(context: &OperationContext) -> Rows {
+    let mapping = leading(context).mapping().clone();
     let (name, other) = (mapping.rows_name(), mapping.other_rows_name());
     Rows::of(vec![
         control::quarantine_partition(name),
@@ -76,35 +74,35 @@ fn unaccepted(entries: Vec<Quarantined>) -> Vec<Quarantined> {
 }
 
 /// The job of the direction that items are carried in.
-pub(super) fn leading(known: &Known) -> Job {
-    let head = known.head();
-    head.leading_job(&known.mapping).unwrap_or_else(|| head.job(known.mapping.clone()))
+pub(super) fn leading(context: &OperationContext) -> Job {
+    let head = context.head();
+    head.leading_job(&context.mapping).unwrap_or_else(|| head.job(context.mapping.clone()))
 }
 
 impl Part for GateCheck {
     type End = Result<GateReport, ControlError>;
 
-    fn next(&self, known: &Known) -> Turn<Result<GateReport, ControlError>> {
-        match self.rows.next(known) {
-            Turn::Ask(effect) => Turn::Ask(effect),
-            Turn::Over(rows) => Turn::Over(report(known, &rows)),
+    fn next(&self, context: &OperationContext) -> PartStep<Result<GateReport, ControlError>> {
+        match self.rows.next(context) {
+            PartStep::Ask(effect) => PartStep::Ask(effect),
+            PartStep::Over(rows) => PartStep::Over(report(context, &rows)),
         }
     }
 
-    fn take(&mut self, known: &mut Known, reply: Reply) {
-        self.rows.take(known, reply);
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
+        self.rows.take(context, reply);
     }
 }
 
-fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError> {
+fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, ControlError> {
     let [leases, segments, heads, quarantine, accepted, other_quarantine, other_accepted] = rows else {
         unreachable!("so many were asked for")
     };
-    let job = leading(known);
-    let unreadable = |_| ControlError::Unreadable { retrofit: known.mapping.name().to_owned() };
+    let job = leading(context);
+    let unreadable = |_| ControlError::Unreadable { retrofit: context.mapping.name().to_owned() };
     let backfilled = progress::read_checkpoints(&job, Pass::Backfill, segments).map_err(unreadable)?;
     let (segments_done, segments_total) = progress::filled(&backfilled);
-    let protocol = known.mapping.protocol();
+    let protocol = context.mapping.protocol();
     let mut compared = Vec::new();
     for pass in progress::comparison(protocol) {
         compared.extend(progress::read_checkpoints(&job, *pass, segments).map_err(unreadable)?);
@@ -114,8 +112,8 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
     let mark = heads.iter().find(|row| is_at(&mark_key, row)).and_then(progress::read_mark);
     let now = ComparisonStart {
         mark: mark.unwrap_or_default(),
-        version: known.head().version,
-        seconds: known.seconds(),
+        version: context.head().version,
+        seconds: context.seconds(),
     };
     let lag_key = Lag::key(&job);
     let lag = heads.iter().find(|row| is_at(&lag_key, row)).and_then(Lag::read);
@@ -124,7 +122,7 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
     let accepted = both.iter().flatten().filter(is_accepted).count() as u64;
     let entries = both.map(unaccepted);
     // A worker renews its lease by its own clock, which may be behind this one.
-    let worker_ms = known.now_ms.saturating_sub(known.limits.clock_skew_ms);
+    let worker_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
     let evidence = Evidence {
         segments_done,
         segments_total,
@@ -132,13 +130,13 @@ fn report(known: &Known, rows: &[Vec<Item>]) -> Result<GateReport, ControlError>
         leases: leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count() as u64,
         quarantined: (entries[0].len() + entries[1].len()) as u64,
         accepted,
-        indexes_not_active: known.tables[1].indexes_not_active.clone(),
-        stream: known.tables[0].stream.clone(),
+        indexes_not_active: context.tables[1].indexes_not_active.clone(),
+        stream: context.tables[0].stream.clone(),
     };
-    let mut gates = closed(known.head(), &evidence);
-    let is_followed = known.head().protocol == Protocol::InPlace && known.head().stream.is_some();
+    let mut gates = closed(context.head(), &evidence);
+    let is_followed = context.head().protocol == Protocol::InPlace && context.head().stream.is_some();
     if is_followed && lag.is_none() {
         gates.push(Gate::Replicator);
     }
-    Ok(GateReport { gates, entries, lag, segments: segments_total })
+    Ok(GateReport { gates, entries, segments: segments_total })
 }

@@ -1,17 +1,17 @@
 //! An operation at work: the row first, then its command; failures, waits, interruptions.
 
-use super::abandon::Abandoning;
-use super::doors::{Enforcing, unusable};
+use super::abandon::AbandonMachine;
+use super::context::{Limits, OnFailure, OperationContext, TableTag, failure_outcome};
 use super::effect::{Effect, Failure, FailureKind, Reply, TableFacts};
-use super::finish::{Finish, Finishing};
-use super::known::{Known, Limits, OnFailure, TableMark, failed};
+use super::finish::{Finish, FinishMachine};
 use super::outcome::{End, OpenTable, Outcome};
-use super::parts::{Turn, one_row};
-use super::readers::{Readers, SwitchingReaders};
-use super::revise::{Revise, Revising};
-use super::run::{Run, Running};
-use super::switch::{Switch, Switching};
-use super::tidy::{Tidy, Tidying};
+use super::parts::{Part, PartStep, advance, one_row};
+use super::policies::PolicySync;
+use super::readers::{Readers, ReadersMachine};
+use super::revise::{Revise, ReviseMachine};
+use super::run::{Run, RunMachine};
+use super::switch::{Switch, SwitchMachine};
+use super::tidy::{Tidy, TidyMachine};
 use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::protocol_choice::Protocol;
@@ -78,20 +78,20 @@ pub struct Doing {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
+enum OperationStage {
     Row,
     Tables(TableRole),
     /// Is the row older than what a table knows of it?
-    Marks(TableRole),
+    Tags(TableRole),
     /// The policies are made what the row says: an operator that was killed may have left them behind.
-    Enforcing(Enforcing),
-    Run(Running),
-    Tidy(Tidying),
-    Switch(Box<Switching>),
-    Readers(SwitchingReaders),
-    Finish(Finishing),
-    Revise(Box<Revising>),
-    Abandon(Abandoning),
+    Enforcing(PolicySync),
+    Run(Box<RunMachine>),
+    Tidy(Box<TidyMachine>),
+    Switch(Box<SwitchMachine>),
+    Readers(Box<ReadersMachine>),
+    Finish(Box<FinishMachine>),
+    Revise(Box<ReviseMachine>),
+    Abandon(Box<AbandonMachine>),
     Over(Box<Outcome>),
 }
 
@@ -107,9 +107,9 @@ pub fn takes_back(phase: Phase, back: bool) -> bool {
 /// One command at work on one retrofit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    known: Known,
+    context: OperationContext,
     command: Command,
-    stage: Stage,
+    stage: OperationStage,
     /// Nothing is tried before.
     hold_until_ms: u64,
     /// How far the driver's clock was set back since the operation began. Its times rise for the operation all the same: a wait must
@@ -122,7 +122,7 @@ pub struct Operation {
 impl Operation {
     /// The command on the retrofit of this mapping, in its forward form. `nonce` is a text that no other operation has.
     pub fn new(mapping: Mapping, command: Command, nonce: impl Into<String>, now_ms: u64) -> Operation {
-        let known = Known {
+        let context = OperationContext {
             mapping,
             head: None,
             tables: [TableFacts::default(), TableFacts::default()],
@@ -135,45 +135,63 @@ impl Operation {
             put_policies: [None, None],
             failure: None,
         };
-        Operation { known, command, stage: Stage::Row, hold_until_ms: 0, set_back_ms: 0, failures: None }
+        Operation {
+            context,
+            command,
+            stage: OperationStage::Row,
+            hold_until_ms: 0,
+            set_back_ms: 0,
+            failures: None,
+        }
     }
 
     /// What to do next. The same again, until it is answered.
     pub fn next(&self) -> Step {
-        if let Stage::Over(outcome) = &self.stage {
+        if let OperationStage::Over(outcome) = &self.stage {
             return Step::Over(outcome.clone());
         }
-        if self.hold_until_ms > self.known.now_ms {
+        if self.hold_until_ms > self.context.now_ms {
             return self.ask(Effect::Wait { until_ms: self.hold_until_ms });
         }
-        let turn = match &self.stage {
-            Stage::Row => {
-                let keys = vec![control::head_key(self.known.mapping.name())];
-                return Step::Ask(Effect::Read { table: TableRole::Control, keys });
-            }
-            Stage::Tables(role) => return Step::Ask(Effect::Describe(*role)),
-            Stage::Marks(role) => return Step::Ask(Effect::Tag { table: *role, write: None }),
-            Stage::Enforcing(_) if self.known.interrupted => {
-                let message = "interrupted; the same command goes on";
-                Turn::Over(Outcome::new(End::Interrupted, "interrupted", message))
-            }
-            Stage::Enforcing(doors) => match doors.next(&self.known) {
-                Turn::Ask(effect) => return self.ask(effect),
-                Turn::Over(_) => unreachable!("it is left at once"),
+        match self.step() {
+            PartStep::Over(outcome) => Step::Over(Box::new(self.over(outcome))),
+            PartStep::Ask(effect) => match self.interrupted() {
+                Some(outcome) => Step::Over(Box::new(self.over(outcome))),
+                None => self.ask(effect),
             },
-            Stage::Run(command) => command.next(&self.known),
-            Stage::Tidy(command) => command.next(&self.known),
-            Stage::Switch(command) => command.next(&self.known),
-            Stage::Readers(command) => command.next(&self.known),
-            Stage::Finish(command) => command.next(&self.known),
-            Stage::Revise(command) => command.next(&self.known),
-            Stage::Abandon(command) => command.next(&self.known),
-            Stage::Over(_) => unreachable!("returned above"),
-        };
-        match turn {
-            Turn::Ask(effect) => self.ask(effect),
-            Turn::Over(outcome) => Step::Over(Box::new(self.over(outcome))),
         }
+    }
+
+    fn step(&self) -> PartStep<Outcome> {
+        PartStep::Ask(match &self.stage {
+            OperationStage::Row => Effect::Read {
+                table: TableRole::Control,
+                keys: vec![control::head_key(self.context.mapping.name())],
+            },
+            OperationStage::Tables(role) => Effect::Describe(*role),
+            OperationStage::Tags(role) => Effect::Tag { table: *role, write: None },
+            OperationStage::Enforcing(policies) => return policies.next(&self.context).pending(),
+            OperationStage::Run(command) => return command.next(&self.context),
+            OperationStage::Tidy(command) => return command.next(&self.context),
+            OperationStage::Switch(command) => return command.next(&self.context),
+            OperationStage::Readers(command) => return command.next(&self.context),
+            OperationStage::Finish(command) => return command.next(&self.context),
+            OperationStage::Revise(command) => return command.next(&self.context),
+            OperationStage::Abandon(command) => return command.next(&self.context),
+            OperationStage::Over(outcome) => return PartStep::Over((**outcome).clone()),
+        })
+    }
+
+    /// The outcome of an interruption; `None` while the operation must go on.
+    fn interrupted(&self) -> Option<Outcome> {
+        let message = match &self.stage {
+            _ if !self.context.interrupted => return None,
+            OperationStage::Row | OperationStage::Tables(_) | OperationStage::Tags(_) => return None,
+            OperationStage::Switch(command) if !command.may_be_left(&self.context) => return None,
+            OperationStage::Switch(_) => "interrupted; nothing was switched",
+            _ => "interrupted; the same command goes on",
+        };
+        Some(Outcome::new(End::Interrupted, "interrupted", message))
     }
 
     /// The effect by the driver's clock.
@@ -186,13 +204,13 @@ impl Operation {
 
     /// Takes what came of the effect that [`next`](Self::next) asked for, and the millisecond since 1970 at which it came.
     pub fn answer(&mut self, now_ms: u64, reply: Result<Reply, Failure>) {
-        let waited = self.hold_until_ms > self.known.now_ms;
+        let waited = self.hold_until_ms > self.context.now_ms;
         // A clock that was set back stands still here.
-        self.set_back_ms = self.set_back_ms.max(self.known.now_ms.saturating_sub(now_ms));
-        self.known.now_ms = now_ms + self.set_back_ms;
+        self.set_back_ms = self.set_back_ms.max(self.context.now_ms.saturating_sub(now_ms));
+        self.context.now_ms = now_ms + self.set_back_ms;
         if waited {
             // An interruption ends the pause, not the effect that the pause was for.
-            if self.known.interrupted {
+            if self.context.interrupted {
                 self.hold_until_ms = 0;
             }
             return;
@@ -200,83 +218,82 @@ impl Operation {
         match reply {
             Ok(reply) => {
                 self.take(reply);
-                match self.known.failure.take() {
-                    Some(failure) => self.failed(failure),
+                match self.context.failure.take() {
+                    Some(failure) => self.on_failure(failure),
                     None => self.failures = None,
                 }
             }
-            Err(failure) => self.failed(failure),
+            Err(failure) => self.on_failure(failure),
         }
         self.settle();
     }
 
     /// Ends the operation in order: writers that were stopped are let in again.
     pub fn interrupt(&mut self) {
-        self.known.interrupted = true;
+        self.context.interrupted = true;
     }
 
     /// What it is doing, for a line that shows progress.
     pub fn doing(&self) -> Doing {
         let (text, paused_ms) = match &self.stage {
-            Stage::Run(command) => (command.doing(&self.known), None),
-            Stage::Tidy(command) => (command.doing(&self.known), None),
-            Stage::Readers(command) => (command.doing(&self.known), None),
-            Stage::Finish(command) => (command.doing(&self.known), None),
-            Stage::Revise(command) => (command.doing(&self.known), None),
-            Stage::Abandon(_) => ("giving the retrofit up".to_owned(), None),
-            Stage::Switch(command) => (command.doing(&self.known), command.paused_ms(&self.known)),
-            Stage::Enforcing(_) => ("making the policies what the retrofit's row says".to_owned(), None),
-            Stage::Row | Stage::Tables(_) | Stage::Marks(_) => {
+            OperationStage::Run(command) => (command.doing(&self.context), None),
+            OperationStage::Tidy(command) => (command.doing(&self.context), None),
+            OperationStage::Readers(command) => (command.doing(&self.context), None),
+            OperationStage::Finish(command) => (command.doing(&self.context), None),
+            OperationStage::Revise(command) => (command.doing(&self.context), None),
+            OperationStage::Abandon(_) => ("giving the retrofit up".to_owned(), None),
+            OperationStage::Switch(command) => {
+                (command.doing(&self.context), command.paused_ms(&self.context))
+            }
+            OperationStage::Enforcing(_) => {
+                ("making the policies what the retrofit's row says".to_owned(), None)
+            }
+            OperationStage::Row | OperationStage::Tables(_) | OperationStage::Tags(_) => {
                 ("reading the retrofit's row".to_owned(), None)
             }
-            Stage::Over(outcome) => (outcome.message.clone(), None),
+            OperationStage::Over(outcome) => (outcome.message.clone(), None),
         };
         Doing { text, paused_ms, failure: self.failures.as_ref().map(|(_, _, failure)| failure.clone()) }
     }
 
     fn take(&mut self, reply: Reply) {
         match (&mut self.stage, reply) {
-            (Stage::Row, Reply::Items(items)) => self.know_row(&items),
-            (Stage::Tables(role), Reply::Table(facts)) => {
+            (OperationStage::Row, Reply::Items(items)) => self.know_row(&items),
+            (OperationStage::Tables(role), Reply::Table(facts)) => {
                 let role = *role;
-                self.known.tables[usize::from(role == TableRole::Target)] = facts;
+                self.context.know_table(role, facts);
                 self.stage = match role {
-                    TableRole::Source => Stage::Tables(TableRole::Target),
-                    _ => Stage::Marks(TableRole::Source),
+                    TableRole::Source => OperationStage::Tables(TableRole::Target),
+                    _ => OperationStage::Tags(TableRole::Source),
                 };
             }
-            (Stage::Marks(role), Reply::Tag(tag)) => {
+            (OperationStage::Tags(role), Reply::Tag(tag)) => {
                 let role = *role;
-                self.know_mark(role, tag.as_deref());
+                self.know_tag(role, tag.as_deref());
             }
-            (Stage::Enforcing(doors), reply) => {
-                if let Err(error) = doors.take(&mut self.known, reply) {
-                    let outcome = unusable(&self.known, doors.table(), &error);
-                    return self.end(outcome);
+            (OperationStage::Enforcing(policies), reply) => {
+                if advance(policies, &mut self.context, reply).is_some() {
+                    self.begin_command();
                 }
-                self.enforced();
             }
-            (Stage::Run(command), reply) => command.take(&mut self.known, reply),
-            (Stage::Tidy(command), reply) => command.take(&mut self.known, reply),
-            (Stage::Switch(command), reply) => command.take(&mut self.known, reply),
-            (Stage::Readers(command), reply) => command.take(&mut self.known, reply),
-            (Stage::Finish(command), reply) => command.take(&mut self.known, reply),
-            (Stage::Revise(command), reply) => command.take(&mut self.known, reply),
-            (Stage::Abandon(command), reply) => command.take(&mut self.known, reply),
+            (OperationStage::Run(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Tidy(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Switch(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Readers(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Finish(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Revise(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Abandon(command), reply) => command.take(&mut self.context, reply),
             (_, reply) => unreachable!("{reply:?} answers nothing that was asked"),
         }
     }
 
     fn know_row(&mut self, items: &[Option<crate::value::Item>]) {
-        let name = self.known.mapping.name().to_owned();
+        let name = self.context.mapping.name().to_owned();
         let read = RetrofitState::read(&name, one_row(items));
         let may_lack = matches!(self.command, Command::Run(_));
         match read {
             Err(ControlError::NotStarted { .. }) if may_lack => {}
-            Err(error) => {
-                let outcome = self.known.control_error(&error);
-                return self.end(outcome);
-            }
+            Err(error) => return self.end(self.context.control_error(&error)),
             Ok(head) => {
                 if let Command::Switch(switch) = &mut self.command
                     && !switch.take_back
@@ -290,51 +307,50 @@ impl Operation {
                     Command::Run(_) => Ok(()),
                     // Before the tables are described: the new manifest may name one that is not there.
                     Command::Revise(_) => head
-                        .check(&self.known.mapping)
-                        .or_else(|_| head.revised(&self.known.mapping).map(drop)),
+                        .check(&self.context.mapping)
+                        .or_else(|_| head.revised(&self.context.mapping).map(drop)),
                     // A mended manifest of the same tables must not keep a table closed.
-                    Command::Switch(switch) if switch.take_back => head.check_fixed(&self.known.mapping),
-                    _ => head.check(&self.known.mapping),
+                    Command::Switch(switch) if switch.take_back => head.check_fixed(&self.context.mapping),
+                    _ => head.check(&self.context.mapping),
                 };
-                self.known.head = Some(head);
+                self.context.head = Some(head);
                 if let Err(error) = checked {
-                    let outcome = self.known.control_error(&error);
-                    return self.end(outcome);
+                    return self.end(self.context.control_error(&error));
                 }
             }
         }
         match self.command {
             Command::Abandon => self.begin_command(),
-            _ => self.stage = Stage::Tables(TableRole::Source),
+            _ => self.stage = OperationStage::Tables(TableRole::Source),
         }
     }
 
-    /// A row that is older than a table's mark comes from a control table that was restored: nothing may be written by it.
-    fn know_mark(&mut self, role: TableRole, tag: Option<&str>) {
-        let mark = tag.and_then(TableMark::read);
-        let version = self.known.head.as_ref().map_or(0, |head| head.version);
-        if let Some(mark) = mark.filter(|mark| mark.version > version) {
-            let outcome = self.restored(role, &mark);
-            let mut outcome = self.known.over(outcome);
+    /// A row that is older than a table's tag comes from a control table that was restored: nothing may be written by it.
+    fn know_tag(&mut self, role: TableRole, text: Option<&str>) {
+        let tag = text.and_then(TableTag::read);
+        let version = self.context.head.as_ref().map_or(0, |head| head.version);
+        if let Some(tag) = tag.filter(|tag| tag.version > version) {
+            let outcome = self.restored(role, &tag);
+            let mut outcome = self.context.over(outcome);
             // The row is not to be trusted.
             outcome.open = OpenTable::Unknown;
-            outcome.open_text = format!("by the table's tag the retrofit is `{}`", mark.phase);
+            outcome.open_text = format!("by the table's tag the retrofit is `{}`", tag.phase);
             outcome.next = None;
-            self.stage = Stage::Over(Box::new(outcome));
+            self.stage = OperationStage::Over(Box::new(outcome));
             return;
         }
         match role {
-            TableRole::Source => self.stage = Stage::Marks(TableRole::Target),
+            TableRole::Source => self.stage = OperationStage::Tags(TableRole::Target),
             _ => self.begin(),
         }
     }
 
-    fn restored(&self, role: TableRole, mark: &TableMark) -> Outcome {
+    fn restored(&self, role: TableRole, tag: &TableTag) -> Outcome {
         let table = match role {
-            TableRole::Target => self.known.mapping.target(),
-            _ => self.known.mapping.source(),
+            TableRole::Target => self.context.mapping.target(),
+            _ => self.context.mapping.source(),
         };
-        let row = match &self.known.head {
+        let row = match &self.context.head {
             Some(head) => format!("says `{}` at version {}", head.phase.name(), head.version),
             None => "is missing".to_owned(),
         };
@@ -343,10 +359,10 @@ impl Operation {
             format!(
                 "the control table's row of retrofit `{}` {row}, and the tag of table `{}` says `{}` at version {}: the control table \
                  was restored to an earlier time, so nothing is written",
-                self.known.mapping.name(),
+                self.context.mapping.name(),
                 table.name,
-                mark.phase,
-                mark.version
+                tag.phase,
+                tag.version
             ),
         )
         .hinted(
@@ -356,50 +372,45 @@ impl Operation {
     }
 
     fn begin(&mut self) {
-        let head = self.known.head.as_ref().filter(|head| {
-            !head.exempt.is_empty() && !head.phase.is_stop() && head.check(&self.known.mapping).is_ok()
+        let head = self.context.head.as_ref().filter(|head| {
+            !head.exempt.is_empty() && !head.phase.is_stop() && head.check(&self.context.mapping).is_ok()
         });
         let only_checks = matches!(&self.command, Command::Switch(switch) if switch.check);
         match head.is_some() && !only_checks {
-            true => self.stage = Stage::Enforcing(Enforcing::new(&self.known)),
+            true => self.stage = OperationStage::Enforcing(PolicySync::new(&self.context)),
             false => self.begin_command(),
         }
     }
 
-    fn enforced(&mut self) {
-        if let Stage::Enforcing(doors) = &self.stage
-            && let Turn::Over(_) = doors.next(&self.known)
-        {
-            self.begin_command();
-        }
-    }
-
     fn begin_command(&mut self) {
+        let context = &self.context;
         self.stage = match &self.command {
-            Command::Run(run) => Stage::Run(Running::new(run.clone(), &self.known)),
-            Command::Tidy(_) => Stage::Tidy(Tidying::new(&self.known)),
+            Command::Run(run) => OperationStage::Run(Box::new(RunMachine::new(run.clone(), context))),
+            Command::Tidy(_) => OperationStage::Tidy(Box::new(TidyMachine::new(context))),
             Command::Switch(switch) => self.switching(switch.clone()),
             Command::Readers(readers) => self.readers(readers.clone()),
-            Command::Finish(finish) => Stage::Finish(Finishing::new(finish.clone(), &self.known)),
-            Command::Revise(_) => Stage::Revise(Box::new(Revising::new(&self.known))),
-            Command::Abandon => Stage::Abandon(Abandoning::new(&self.known)),
+            Command::Finish(finish) => {
+                OperationStage::Finish(Box::new(FinishMachine::new(finish.clone(), context)))
+            }
+            Command::Revise(_) => OperationStage::Revise(Box::new(ReviseMachine::new(context))),
+            Command::Abandon => OperationStage::Abandon(Box::new(AbandonMachine::new(context))),
         };
     }
 
     /// Where only readers have moved, they move.
-    fn switching(&self, switch: Switch) -> Stage {
-        let head = self.known.head();
+    fn switching(&self, switch: Switch) -> OperationStage {
+        let head = self.context.head();
         if head.phase == Phase::CutOver && head.protocol != Protocol::InPlace && !switch.check {
             return self.readers(Readers { back: switch.back, limits: switch.limits });
         }
-        Stage::Switch(Box::new(Switching::new(switch, &self.known)))
+        OperationStage::Switch(Box::new(SwitchMachine::new(switch, &self.context)))
     }
 
     /// In place there is one table: its indexes are opened or closed.
-    fn readers(&self, readers: Readers) -> Stage {
+    fn readers(&self, readers: Readers) -> OperationStage {
         let Readers { back, limits } = readers;
-        if self.known.head().protocol != Protocol::InPlace {
-            return Stage::Readers(SwitchingReaders::new(back, &self.known));
+        if self.context.head().protocol != Protocol::InPlace {
+            return OperationStage::Readers(Box::new(ReadersMachine::new(back, &self.context)));
         }
         let switch = Switch {
             back,
@@ -410,97 +421,108 @@ impl Operation {
             take_back: false,
             limits,
         };
-        Stage::Switch(Box::new(Switching::new(switch, &self.known)))
+        OperationStage::Switch(Box::new(SwitchMachine::new(switch, &self.context)))
     }
 
-    fn failed(&mut self, failure: Failure) {
-        // Without tags a restored control table is not noticed. A stop that is to be resumed must not wait for them.
-        let since = self.failures.as_ref().map_or(self.known.now_ms, |(_, since, _)| *since);
-        let is_over = failure.kind != FailureKind::Passing || self.known.now_ms >= since + TAG_RETRY_MS_MAX;
-        if let Stage::Marks(role) = &self.stage
-            && is_over
-        {
-            let role = *role;
-            self.failures = None;
-            if role == TableRole::Source {
-                self.known.notes.push(format!(
-                    "the tags of the tables cannot be read ({}): a control table that was restored to an earlier time is not noticed",
-                    failure.code
-                ));
-            }
-            return self.know_mark(role, None);
-        }
-        // A stop is taken back also if the table that was to open is deleted by now.
-        let takes_back = matches!(&self.command, Command::Switch(switch) if switch.take_back);
-        let is_first_gone = match &self.stage {
-            Stage::Tables(TableRole::Source) => true,
-            Stage::Tables(_) => !self.known.tables[0].arn.is_empty(),
-            _ => false,
-        };
-        if is_first_gone && takes_back && failure.kind == FailureKind::Gone {
-            return self.take(Reply::Table(TableFacts::default()));
-        }
-        // A tag that cannot be written keeps nobody out.
-        if let Stage::Enforcing(doors) = &mut self.stage
-            && doors.skip_tag(&mut self.known, &failure)
-        {
-            return self.enforced();
-        }
-        if let Stage::Finish(command) = &mut self.stage
-            && command.skip_tag(&mut self.known, &failure)
-        {
+    fn on_failure(&mut self, failure: Failure) {
+        if self.goes_on_without(&failure) {
             self.failures = None;
             return;
         }
         let handled = match &mut self.stage {
-            Stage::Switch(command) => command.failed(&mut self.known, &failure),
+            OperationStage::Switch(command) => command.on_failure(&mut self.context, &failure),
             _ if failure.kind == FailureKind::Passing => OnFailure::Retry,
-            _ => OnFailure::End(failed(&failure)),
+            _ => OnFailure::End(Box::new(failure_outcome(&failure))),
         };
-        let (count, since, _) = self.failures.take().unwrap_or((0, self.known.now_ms, failure.clone()));
+        let (count, since, _) = self.failures.take().unwrap_or((0, self.context.now_ms, failure.clone()));
         match handled {
             OnFailure::Handled => {}
-            OnFailure::End(outcome) => return self.end(outcome),
-            OnFailure::Retry if !self.is_stopped() && self.known.now_ms >= since + RETRY_MS_MAX => {
-                return self.end(failed(&failure));
+            OnFailure::End(outcome) => return self.end(*outcome),
+            OnFailure::Retry if !self.is_stopped() && self.context.now_ms >= since + RETRY_MS_MAX => {
+                return self.end(failure_outcome(&failure));
             }
             OnFailure::Retry => {}
         }
         let pause = (BACKOFF_MS.0 << count.min(6)).min(BACKOFF_MS.1);
-        self.hold_until_ms = self.known.now_ms + pause;
+        self.hold_until_ms = self.context.now_ms + pause;
         self.failures = Some((count + 1, since, failure));
     }
 
+    /// Is the effect that failed one that the operation can do without? Then it has gone on.
+    fn goes_on_without(&mut self, failure: &Failure) -> bool {
+        let since = self.failures.as_ref().map_or(self.context.now_ms, |(_, since, _)| *since);
+        let is_passing = failure.kind == FailureKind::Passing;
+        let takes_back = matches!(&self.command, Command::Switch(switch) if switch.take_back);
+        match &mut self.stage {
+            // A stop that is to be resumed must not wait for tags.
+            OperationStage::Tags(_) if is_passing && self.context.now_ms < since + TAG_RETRY_MS_MAX => false,
+            OperationStage::Tags(role) => {
+                let role = *role;
+                self.tag_failed(role, failure);
+                true
+            }
+            // A stop is taken back also if the table that was to open is deleted by now.
+            OperationStage::Tables(role)
+                if takes_back
+                    && failure.kind == FailureKind::Gone
+                    && (*role == TableRole::Source || !self.context.tables[0].arn.is_empty()) =>
+            {
+                self.take(Reply::Table(TableFacts::default()));
+                true
+            }
+            // A tag that cannot be written keeps no writers out.
+            OperationStage::Enforcing(policies) => {
+                let skipped = policies.skip_tag(&mut self.context, failure);
+                if let PartStep::Over(_) = policies.next(&self.context) {
+                    self.begin_command();
+                }
+                skipped
+            }
+            OperationStage::Finish(command) => command.skip_tag(&mut self.context, failure),
+            _ => false,
+        }
+    }
+
+    fn tag_failed(&mut self, role: TableRole, failure: &Failure) {
+        if role == TableRole::Source {
+            self.context.notes.push(format!(
+                "the tags of the tables cannot be read ({}): a control table that was restored to an earlier time is not noticed",
+                failure.code
+            ));
+        }
+        self.know_tag(role, None);
+    }
+
     fn is_stopped(&self) -> bool {
-        matches!(&self.stage, Stage::Switch(command) if command.paused_ms(&self.known).is_some())
+        matches!(&self.stage, OperationStage::Switch(command) if command.paused_ms(&self.context).is_some())
     }
 
     /// An outcome that `next` would give is kept: it is by what is known now.
     fn settle(&mut self) {
-        if !matches!(self.stage, Stage::Over(_))
+        if !matches!(self.stage, OperationStage::Over(_))
             && let Step::Over(outcome) = self.next()
         {
-            self.stage = Stage::Over(outcome);
+            self.stage = OperationStage::Over(outcome);
         }
     }
 
     fn end(&mut self, outcome: Outcome) {
-        self.stage = Stage::Over(Box::new(self.over(outcome)));
+        self.stage = OperationStage::Over(Box::new(self.over(outcome)));
     }
 
     /// With what the row and the policies say.
     fn over(&self, outcome: Outcome) -> Outcome {
         let is_behind = match &self.stage {
-            Stage::Enforcing(doors) => doors.is_behind(),
-            Stage::Switch(command) => command.policies_behind(),
+            OperationStage::Enforcing(policies) => policies.is_behind(),
+            OperationStage::Switch(command) => command.policies_behind(),
             _ => false,
         };
         let next = match &self.stage {
-            Stage::Switch(command) if !is_behind && self.known.head.is_some() => {
-                outcome.next.clone().or_else(|| command.next_command(&self.known, &outcome))
+            OperationStage::Switch(command) if !is_behind && self.context.head.is_some() => {
+                outcome.next.clone().or_else(|| command.next_command(&self.context, &outcome))
             }
             _ => outcome.next.clone(),
         };
-        self.known.over(Outcome { policies_behind: is_behind, next, ..outcome })
+        self.context.over(Outcome { policies_behind: is_behind, next, ..outcome })
     }
 }

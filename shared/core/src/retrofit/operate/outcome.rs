@@ -81,13 +81,6 @@ pub struct BacklogReport {
     pub first: Vec<SourceKey>,
 }
 
-impl BacklogReport {
-    /// Has everything arrived?
-    pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
-    }
-}
-
 /// How an operation ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {

@@ -1,9 +1,9 @@
-//! What the parts of commands have in common, and the small ones: rows of a partition, the row stored, seals, passes.
+//! The trait of a command's parts, and the small ones: rows of a partition, the stored row, seals, passes.
 
 use std::collections::BTreeMap;
 
+use super::context::OperationContext;
 use super::effect::{Effect, Failure, PageSource, Reply};
-use super::known::Known;
 use crate::retrofit::control::{self, RetrofitState};
 use crate::retrofit::generation::Generation;
 use crate::retrofit::request::{Response, TableRole, Write};
@@ -16,9 +16,9 @@ const PAGE_ROWS: u32 = 1_000;
 /// Seals that are sent at once.
 const SEALS_AT_ONCE: usize = 256;
 
-/// What a part wants next.
+/// The next step of a part.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Turn<T> {
+pub(super) enum PartStep<T> {
     Ask(Effect),
     Over(T),
 }
@@ -27,17 +27,36 @@ pub(super) enum Turn<T> {
 pub(super) trait Part {
     /// How it ends.
     type End;
-    /// What it wants; the same until it is answered.
-    fn next(&self, known: &Known) -> Turn<Self::End>;
+    /// The next step; the same until it is answered.
+    fn next(&self, context: &OperationContext) -> PartStep<Self::End>;
     /// Takes the reply.
-    fn take(&mut self, known: &mut Known, reply: Reply);
+    fn take(&mut self, context: &mut OperationContext, reply: Reply);
 }
 
-/// What a part asks for, if it is not over.
-pub(super) fn ask<T>(turn: Turn<T>) -> Option<Effect> {
-    match turn {
-        Turn::Ask(effect) => Some(effect),
-        Turn::Over(_) => None,
+impl<T> PartStep<T> {
+    /// The effect, if the part is not over.
+    pub(super) fn effect(self) -> Option<Effect> {
+        match self {
+            PartStep::Ask(effect) => Some(effect),
+            PartStep::Over(_) => None,
+        }
+    }
+
+    /// The effect of a stage's part, as the stage's.
+    pub(super) fn pending<E>(self) -> PartStep<E> {
+        match self {
+            PartStep::Ask(effect) => PartStep::Ask(effect),
+            PartStep::Over(_) => unreachable!("a stage that asks for nothing is left at once"),
+        }
+    }
+}
+
+/// Takes the reply; the part's end if it is over by that.
+pub(super) fn advance<P: Part>(part: &mut P, context: &mut OperationContext, reply: Reply) -> Option<P::End> {
+    part.take(context, reply);
+    match part.next(context) {
+        PartStep::Over(end) => Some(end),
+        PartStep::Ask(_) => None,
     }
 }
 
@@ -65,10 +84,10 @@ impl Rows {
 impl Part for Rows {
     type End = Vec<Vec<Item>>;
 
-    fn next(&self, _known: &Known) -> Turn<Vec<Vec<Item>>> {
+    fn next(&self, _context: &OperationContext) -> PartStep<Vec<Vec<Item>>> {
         match self.partitions.get(self.done) {
-            None => Turn::Over(self.read.clone()),
-            Some(partition) => Turn::Ask(Effect::Page {
+            None => PartStep::Over(self.read.clone()),
+            Some(partition) => PartStep::Ask(Effect::Page {
                 of: PageSource::Partition(partition.clone()),
                 after: self.after.clone(),
                 limit: PAGE_ROWS,
@@ -76,7 +95,7 @@ impl Part for Rows {
         }
     }
 
-    fn take(&mut self, _known: &mut Known, reply: Reply) {
+    fn take(&mut self, _context: &mut OperationContext, reply: Reply) {
         let Reply::Page { items, last } = reply else { unreachable!("{reply:?} is no page") };
         self.read[self.done].extend(items);
         self.done += usize::from(last.is_none());
@@ -90,10 +109,10 @@ pub(super) enum Stored {
     /// The row is as it was to become.
     Done,
     /// Another operator changed it: this is what it says; `None` if it is gone.
-    Raced(Option<RetrofitState>),
+    Raced(Option<Box<RetrofitState>>),
 }
 
-/// The row, stored over the one that is known. Where the answer was lost, the row itself says whether it was written.
+/// A write of the row over its known version. Where the answer was lost, reading the row shows whether it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Store {
     before: Option<RetrofitState>,
@@ -109,34 +128,34 @@ enum StoreState {
 }
 
 impl Store {
-    pub(super) fn of(known: &Known, next: RetrofitState) -> Store {
-        Store { before: known.head.clone(), next, state: StoreState::Sending }
+    pub(super) fn of(context: &OperationContext, next: RetrofitState) -> Store {
+        Store { before: context.head.clone(), next, state: StoreState::Sending }
     }
 }
 
 impl Part for Store {
     type End = Stored;
 
-    fn next(&self, _known: &Known) -> Turn<Stored> {
+    fn next(&self, _context: &OperationContext) -> PartStep<Stored> {
         match &self.state {
-            StoreState::Sending => Turn::Ask(Effect::Send(vec![self.next.store(self.before.as_ref())])),
-            StoreState::Checking => Turn::Ask(Effect::Read {
+            StoreState::Sending => PartStep::Ask(Effect::Send(vec![self.next.store(self.before.as_ref())])),
+            StoreState::Checking => PartStep::Ask(Effect::Read {
                 table: TableRole::Control,
                 keys: vec![control::head_key(&self.next.retrofit)],
             }),
-            StoreState::Over(stored) => Turn::Over(stored.clone()),
+            StoreState::Over(stored) => PartStep::Over(stored.clone()),
         }
     }
 
-    fn take(&mut self, known: &mut Known, reply: Reply) {
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         match (&self.state, reply) {
             (StoreState::Sending, Reply::Responses(responses)) => match responses.first() {
                 Some(Response::Written) => {
-                    known.head = Some(self.next.clone());
+                    context.head = Some(self.next.clone());
                     self.state = StoreState::Over(Stored::Done);
                 }
                 Some(response @ Response::Rejected(_)) => {
-                    known.failure = Some(Failure::refused("the retrofit's row", response));
+                    context.failure = Some(Failure::refused("the retrofit's row", response));
                 }
                 // It may be this very row, written by an attempt whose answer was lost.
                 _ => self.state = StoreState::Checking,
@@ -144,8 +163,9 @@ impl Part for Store {
             (StoreState::Checking, Reply::Items(items)) => {
                 let there = RetrofitState::read(&self.next.retrofit, one_row(&items)).ok();
                 let done = there.as_ref() == Some(&self.next);
-                known.head = there.clone();
-                self.state = StoreState::Over(if done { Stored::Done } else { Stored::Raced(there) });
+                context.head = there.clone();
+                self.state =
+                    StoreState::Over(if done { Stored::Done } else { Stored::Raced(there.map(Box::new)) });
             }
             (_, reply) => unreachable!("{reply:?} does not answer a store"),
         }
@@ -174,20 +194,20 @@ impl Seals {
 impl Part for Seals {
     type End = ();
 
-    fn next(&self, _known: &Known) -> Turn<()> {
+    fn next(&self, _context: &OperationContext) -> PartStep<()> {
         if self.written >= usize::from(seal::SEALS) {
-            return Turn::Over(());
+            return PartStep::Over(());
         }
-        Turn::Ask(Effect::Send(self.some()))
+        PartStep::Ask(Effect::Send(self.some()))
     }
 
-    fn take(&mut self, known: &mut Known, reply: Reply) {
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         let Reply::Responses(responses) = reply else { unreachable!("{reply:?} does not answer seals") };
         // Any other answer means that it is not written.
         let written = |response: &&Response| matches!(response, Response::Written);
         self.written += responses.iter().take_while(written).count();
         if let Some(response) = responses.iter().find(|response| !written(response)) {
-            known.failure = Some(Failure::refused("a seal", response));
+            context.failure = Some(Failure::refused("a seal", response));
         }
     }
 }
@@ -214,14 +234,14 @@ impl Passes {
 impl Part for Passes {
     type End = BTreeMap<String, u64>;
 
-    fn next(&self, _known: &Known) -> Turn<BTreeMap<String, u64>> {
+    fn next(&self, _context: &OperationContext) -> PartStep<BTreeMap<String, u64>> {
         match self.passes.get(self.done) {
-            Some(pass) => Turn::Ask(Effect::Pass { pass: *pass, repair: self.repair }),
-            None => Turn::Over(self.counts.clone()),
+            Some(pass) => PartStep::Ask(Effect::Pass { pass: *pass, repair: self.repair }),
+            None => PartStep::Over(self.counts.clone()),
         }
     }
 
-    fn take(&mut self, _known: &mut Known, reply: Reply) {
+    fn take(&mut self, _context: &mut OperationContext, reply: Reply) {
         let Reply::Pass { done, counts } = reply else { unreachable!("{reply:?} does not answer a pass") };
         if done {
             counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);

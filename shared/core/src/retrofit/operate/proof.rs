@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use super::context::OperationContext;
 use super::effect::{Effect, PageSource, Reply};
-use super::known::Known;
 use super::outcome::Outcome;
-use super::parts::{Turn, one_row};
+use super::parts::{Part, PartStep, one_row};
 use crate::retrofit::job::Job;
 use crate::retrofit::request::TableRole;
 use crate::retrofit::result::TaskResult;
@@ -36,7 +36,7 @@ pub(super) struct Proving {
     /// Items of the table that opens whose rows have changed.
     rewritten: Vec<Item>,
     last: Option<ReverseAnswer>,
-    end: Option<Result<(), Outcome>>,
+    end: Option<Result<(), Box<Outcome>>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -51,15 +51,15 @@ enum ProofStep {
 
 impl Proving {
     /// `job` carries items in the direction of now; `stream` is that of the table that opens.
-    pub(super) fn of(known: &Known, job: Arc<Job>, opens: TableRole, stream: &str) -> Proving {
+    pub(super) fn of(context: &OperationContext, job: Arc<Job>, opens: TableRole, stream: &str) -> Proving {
         Proving {
             job,
             opens,
             stream: stream.to_owned(),
             step: ProofStep::Asking,
             asked: 0,
-            asked_ms: known.now_ms,
-            begun_ms: known.now_ms,
+            asked_ms: context.now_ms,
+            begun_ms: context.now_ms,
             has_item: false,
             rewritten: Vec::new(),
             last: None,
@@ -78,56 +78,8 @@ impl Proving {
         format!("{}", self.asked)
     }
 
-    pub(super) fn next(&self, known: &Known) -> Turn<Result<(), Outcome>> {
-        if let Some(end) = &self.end {
-            return Turn::Over(end.clone());
-        }
-        Turn::Ask(match &self.step {
-            ProofStep::Asking => {
-                let question = format!("{}-{}", known.nonce, self.question());
-                Effect::Send(vec![Reverse::asked(question, known.seconds()).store(&self.job)])
-            }
-            ProofStep::Finding => {
-                Effect::Page { of: PageSource::Scan(self.opens), after: None, limit: ITEMS_MAX }
-            }
-            ProofStep::Rewriting(tasks) => {
-                let tasks = tasks.last().map(|(_, task)| task.clone()).into_iter().collect();
-                Effect::Carry { job: Arc::clone(&self.job), tasks }
-            }
-            ProofStep::Looking => {
-                Effect::Read { table: TableRole::Control, keys: vec![Reverse::key(&self.job)] }
-            }
-            ProofStep::Waiting(until_ms) => Effect::Wait { until_ms: *until_ms },
-        })
-    }
-
-    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
-        self.step = match (&mut self.step, reply) {
-            (ProofStep::Asking, Reply::Responses(_)) => {
-                self.asked_ms = known.now_ms;
-                ProofStep::Finding
-            }
-            (ProofStep::Finding, Reply::Page { items, .. }) => {
-                let task = |item: &Item| Some((item.clone(), self.job.rewrite(item)?));
-                let tasks: Vec<(Item, ItemTask)> = items.iter().rev().filter_map(task).collect();
-                if tasks.is_empty() { ProofStep::Looking } else { ProofStep::Rewriting(tasks) }
-            }
-            (ProofStep::Rewriting(tasks), Reply::Results(results)) => {
-                self.rewritten.extend(tasks.pop().map(|(item, _)| item));
-                self.has_item |= results.first() == Some(&TaskResult::Written);
-                match tasks.is_empty() || self.has_item {
-                    true => ProofStep::Looking,
-                    false => ProofStep::Rewriting(std::mem::take(tasks)),
-                }
-            }
-            (ProofStep::Looking, Reply::Items(items)) => self.look(known, one_row(&items)),
-            (ProofStep::Waiting(_), Reply::Done) => ProofStep::Looking,
-            (_, reply) => unreachable!("{reply:?} does not answer a proof"),
-        };
-    }
-
-    fn look(&mut self, known: &Known, row: Option<&Item>) -> ProofStep {
-        let question = format!("{}-{}", known.nonce, self.question());
+    fn look(&mut self, context: &OperationContext, row: Option<&Item>) -> ProofStep {
+        let question = format!("{}-{}", context.nonce, self.question());
         let there = row.and_then(Reverse::read).filter(|there| there.question == question);
         let answer = there.and_then(|there| there.answer);
         if answer.as_ref().is_some_and(|answer| answer.allowed && answer.stream == self.stream) {
@@ -135,21 +87,21 @@ impl Proving {
             return ProofStep::Looking;
         }
         self.last = answer.or(self.last.take());
-        if known.now_ms >= self.begun_ms + known.limits.proof_max_ms {
-            self.end = Some(Err(self.unproven(known)));
+        if context.now_ms >= self.begun_ms + context.limits.proof_max_ms {
+            self.end = Some(Err(Box::new(self.unproven(context))));
             return ProofStep::Looking;
         }
-        if known.now_ms >= self.asked_ms + ASK_AGAIN_MS {
+        if context.now_ms >= self.asked_ms + ASK_AGAIN_MS {
             self.asked += 1;
             self.has_item = false;
             return ProofStep::Asking;
         }
-        ProofStep::Waiting(known.now_ms + LOOK_MS)
+        ProofStep::Waiting(context.now_ms + LOOK_MS)
     }
 
-    fn unproven(&self, known: &Known) -> Outcome {
-        let (retrofit, seconds) = (known.mapping.name(), known.limits.proof_max_ms / 1_000);
-        let (source, target) = (&known.mapping.source().name, &known.mapping.target().name);
+    fn unproven(&self, context: &OperationContext) -> Outcome {
+        let (retrofit, seconds) = (context.mapping.name(), context.limits.proof_max_ms / 1_000);
+        let (source, target) = (&context.mapping.source().name, &context.mapping.target().name);
         let (closes, opens, parameter) = match self.opens {
             TableRole::Target => (source, target, "FollowBack"),
             _ => (target, source, "FollowStream"),
@@ -183,5 +135,57 @@ impl Proving {
             "does the replicator's event source mapping of that stream exist (the stack's parameter `{parameter}`), is it enabled, and not far \
              behind? `--for-good` moves the writers all the same"
         ))
+    }
+}
+
+impl Part for Proving {
+    type End = Result<(), Box<Outcome>>;
+
+    fn next(&self, context: &OperationContext) -> PartStep<Result<(), Box<Outcome>>> {
+        if let Some(end) = &self.end {
+            return PartStep::Over(end.clone());
+        }
+        PartStep::Ask(match &self.step {
+            ProofStep::Asking => {
+                let question = format!("{}-{}", context.nonce, self.question());
+                Effect::Send(vec![Reverse::asked(question, context.seconds()).store(&self.job)])
+            }
+            ProofStep::Finding => {
+                Effect::Page { of: PageSource::Scan(self.opens), after: None, limit: ITEMS_MAX }
+            }
+            ProofStep::Rewriting(tasks) => {
+                let tasks = tasks.last().map(|(_, task)| task.clone()).into_iter().collect();
+                Effect::Carry { job: Arc::clone(&self.job), tasks }
+            }
+            ProofStep::Looking => {
+                Effect::Read { table: TableRole::Control, keys: vec![Reverse::key(&self.job)] }
+            }
+            ProofStep::Waiting(until_ms) => Effect::Wait { until_ms: *until_ms },
+        })
+    }
+
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
+        self.step = match (&mut self.step, reply) {
+            (ProofStep::Asking, Reply::Responses(_)) => {
+                self.asked_ms = context.now_ms;
+                ProofStep::Finding
+            }
+            (ProofStep::Finding, Reply::Page { items, .. }) => {
+                let task = |item: &Item| Some((item.clone(), self.job.rewrite(item)?));
+                let tasks: Vec<(Item, ItemTask)> = items.iter().rev().filter_map(task).collect();
+                if tasks.is_empty() { ProofStep::Looking } else { ProofStep::Rewriting(tasks) }
+            }
+            (ProofStep::Rewriting(tasks), Reply::Results(results)) => {
+                self.rewritten.extend(tasks.pop().map(|(item, _)| item));
+                self.has_item |= results.first() == Some(&TaskResult::Written);
+                match tasks.is_empty() || self.has_item {
+                    true => ProofStep::Looking,
+                    false => ProofStep::Rewriting(std::mem::take(tasks)),
+                }
+            }
+            (ProofStep::Looking, Reply::Items(items)) => self.look(context, one_row(&items)),
+            (ProofStep::Waiting(_), Reply::Done) => ProofStep::Looking,
+            (_, reply) => unreachable!("{reply:?} does not answer a proof"),
+        };
     }
 }

@@ -1,11 +1,11 @@
 //! A switch that moves readers alone: they use the target, and the source's changes are still carried over. Or the way back from that.
 
+use super::context::{Limits, OperationContext, raced};
 use super::effect::Reply;
 use super::gate_check::GateCheck;
-use super::known::{Known, Limits, raced};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, Passes, Store, Stored, Turn, ask};
-use super::tidy::Tidying;
+use super::parts::{Part, PartStep, Passes, Store, Stored};
+use super::tidy::TidyMachine;
 use crate::retrofit::control::Phase;
 use crate::retrofit::gates::Gate;
 use crate::retrofit::progress;
@@ -21,135 +21,137 @@ pub struct Readers {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
+enum ReadersStage {
     /// Readers must meet no tombstone.
-    Tidying(Box<Tidying>),
+    Tidying(Box<TidyMachine>),
     Gates {
         check: GateCheck,
         compared: bool,
     },
     Comparing(Passes),
-    Storing(Store),
+    Storing(Box<Store>),
     Over(Box<Outcome>),
 }
 
 /// A switch of readers at work.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct SwitchingReaders {
+pub(super) struct ReadersMachine {
     back: bool,
-    stage: Stage,
+    stage: ReadersStage,
 }
 
-impl SwitchingReaders {
-    pub(super) fn new(back: bool, known: &Known) -> SwitchingReaders {
+impl ReadersMachine {
+    pub(super) fn new(back: bool, context: &OperationContext) -> ReadersMachine {
         let stage = match back {
-            true => enter(known, known.head().undone()),
-            false if known.head().phase == Phase::CutOver => over(moved(known, false, End::Already)),
-            false => Stage::Tidying(Box::new(Tidying::new(known))),
+            true => enter(context, context.head().undone()),
+            false if context.head().phase == Phase::CutOver => over(moved(context, false, End::Already)),
+            false => ReadersStage::Tidying(Box::new(TidyMachine::new(context))),
         };
-        let mut switching = SwitchingReaders { back, stage };
-        switching.settle(known);
+        let mut switching = ReadersMachine { back, stage };
+        switching.settle(context);
         switching
     }
 
-    pub(super) fn doing(&self, known: &Known) -> String {
+    pub(super) fn doing(&self, context: &OperationContext) -> String {
         match &self.stage {
-            Stage::Tidying(tidying) => tidying.doing(known),
-            Stage::Comparing(passes) => passes.doing(),
+            ReadersStage::Tidying(tidying) => tidying.doing(context),
+            ReadersStage::Comparing(passes) => passes.doing(),
             _ => "checking the gates".to_owned(),
         }
     }
+}
 
-    pub(super) fn next(&self, known: &Known) -> Turn<Outcome> {
-        if let Stage::Over(outcome) = &self.stage {
-            return Turn::Over((**outcome).clone());
-        }
-        if known.interrupted {
-            let message = "interrupted; the same command goes on";
-            return Turn::Over(Outcome::new(End::Interrupted, "interrupted", message));
+impl Part for ReadersMachine {
+    type End = Outcome;
+
+    fn next(&self, context: &OperationContext) -> PartStep<Outcome> {
+        if let ReadersStage::Over(outcome) = &self.stage {
+            return PartStep::Over((**outcome).clone());
         }
         let effect = match &self.stage {
-            Stage::Tidying(tidying) => ask(tidying.next(known)),
-            Stage::Gates { check, .. } => ask(check.next(known)),
-            Stage::Comparing(passes) => ask(passes.next(known)),
-            Stage::Storing(store) => ask(store.next(known)),
-            Stage::Over(_) => unreachable!("returned above"),
+            ReadersStage::Tidying(tidying) => tidying.next(context).effect(),
+            ReadersStage::Gates { check, .. } => check.next(context).effect(),
+            ReadersStage::Comparing(passes) => passes.next(context).effect(),
+            ReadersStage::Storing(store) => store.next(context).effect(),
+            ReadersStage::Over(_) => unreachable!("returned above"),
         };
         match effect {
-            Some(effect) => Turn::Ask(effect),
+            Some(effect) => PartStep::Ask(effect),
             None => unreachable!("a stage that asks for nothing is left at once"),
         }
     }
 
-    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         match &mut self.stage {
-            Stage::Tidying(tidying) => tidying.take(known, reply),
-            Stage::Gates { check, .. } => check.take(known, reply),
-            Stage::Comparing(passes) => passes.take(known, reply),
-            Stage::Storing(store) => store.take(known, reply),
-            Stage::Over(outcome) => unreachable!("{reply:?} came after `{}`", outcome.code),
+            ReadersStage::Tidying(tidying) => tidying.take(context, reply),
+            ReadersStage::Gates { check, .. } => check.take(context, reply),
+            ReadersStage::Comparing(passes) => passes.take(context, reply),
+            ReadersStage::Storing(store) => store.take(context, reply),
+            ReadersStage::Over(outcome) => unreachable!("{reply:?} came after `{}`", outcome.code),
         }
-        self.settle(known);
+        self.settle(context);
     }
+}
 
+impl ReadersMachine {
     /// Leaves a stage that asks for nothing.
-    fn settle(&mut self, known: &Known) {
+    fn settle(&mut self, context: &OperationContext) {
         let next = match &self.stage {
-            Stage::Tidying(tidying) => match tidying.next(known) {
-                Turn::Over(outcome) if outcome.is_success() => gates(known, false),
-                Turn::Over(outcome) => over(outcome),
-                Turn::Ask(_) => return,
+            ReadersStage::Tidying(tidying) => match tidying.next(context) {
+                PartStep::Over(outcome) if outcome.is_success() => gates(context, false),
+                PartStep::Over(outcome) => over(outcome),
+                PartStep::Ask(_) => return,
             },
-            Stage::Gates { check, compared } => match check.next(known) {
-                Turn::Over(Ok(report)) => decided(known, report.gates, *compared),
-                Turn::Over(Err(error)) => over(known.control_error(&error)),
-                Turn::Ask(_) => return,
+            ReadersStage::Gates { check, compared } => match check.next(context) {
+                PartStep::Over(Ok(report)) => decided(context, report.gates, *compared),
+                PartStep::Over(Err(error)) => over(context.control_error(&error)),
+                PartStep::Ask(_) => return,
             },
-            Stage::Comparing(passes) => match passes.next(known) {
-                Turn::Over(_) => gates(known, true),
-                Turn::Ask(_) => return,
+            ReadersStage::Comparing(passes) => match passes.next(context) {
+                PartStep::Over(_) => gates(context, true),
+                PartStep::Ask(_) => return,
             },
-            Stage::Storing(store) => match store.next(known) {
-                Turn::Over(Stored::Done) => over(moved(known, self.back, End::Done)),
-                Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
-                Turn::Ask(_) => return,
+            ReadersStage::Storing(store) => match store.next(context) {
+                PartStep::Over(Stored::Done) => over(moved(context, self.back, End::Done)),
+                PartStep::Over(Stored::Raced(there)) => over(raced(context, there.as_deref())),
+                PartStep::Ask(_) => return,
             },
-            Stage::Over(_) => return,
+            ReadersStage::Over(_) => return,
         };
         self.stage = next;
     }
 }
 
-fn gates(known: &Known, compared: bool) -> Stage {
-    Stage::Gates { check: GateCheck::of(known), compared }
+fn gates(context: &OperationContext, compared: bool) -> ReadersStage {
+    ReadersStage::Gates { check: GateCheck::of(context), compared }
 }
 
 /// A comparison that is missing or too old is made here, once.
-fn decided(known: &Known, gates: Vec<Gate>, compared: bool) -> Stage {
+fn decided(context: &OperationContext, gates: Vec<Gate>, compared: bool) -> ReadersStage {
     if !compared && gates.iter().any(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) {
-        return Stage::Comparing(Passes::of(progress::comparison(known.mapping.protocol()), false));
+        return ReadersStage::Comparing(Passes::of(progress::comparison(context.mapping.protocol()), false));
     }
     if gates.is_empty() {
-        return enter(known, Phase::CutOver);
+        return enter(context, Phase::CutOver);
     }
     let listed: Vec<String> = gates.iter().map(ToString::to_string).collect();
-    let message = format!("retrofit `{}` cannot switch: {}", known.mapping.name(), listed.join("; "));
-    let next = known.head().next_command(&gates);
+    let message = format!("retrofit `{}` cannot switch: {}", context.mapping.name(), listed.join("; "));
+    let next = context.head().next_command(&gates);
     over(Outcome { gates, next, ..Outcome::refused("gates-closed", message) })
 }
 
-fn enter(known: &Known, phase: Phase) -> Stage {
-    match known.head().to(phase) {
-        Ok(next) => Stage::Storing(Store::of(known, next)),
-        Err(error) => over(known.control_error(&error)),
+fn enter(context: &OperationContext, phase: Phase) -> ReadersStage {
+    match context.head().to(phase) {
+        Ok(next) => ReadersStage::Storing(Box::new(Store::of(context, next))),
+        Err(error) => over(context.control_error(&error)),
     }
 }
 
-fn moved(known: &Known, back: bool, end: End) -> Outcome {
+fn moved(context: &OperationContext, back: bool, end: End) -> Outcome {
     let step = if back { CompletedStep::Undone } else { CompletedStep::CutOver };
-    Outcome::new(end, known.head().phase.name(), step.message(known.head(), &known.mapping))
+    Outcome::new(end, context.head().phase.name(), step.message(context.head(), &context.mapping))
 }
 
-fn over(outcome: Outcome) -> Stage {
-    Stage::Over(Box::new(outcome))
+fn over(outcome: Outcome) -> ReadersStage {
+    ReadersStage::Over(Box::new(outcome))
 }

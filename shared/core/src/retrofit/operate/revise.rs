@@ -1,9 +1,9 @@
 //! Goes on with a manifest that was changed while the retrofit runs.
 
+use super::context::{Limits, OperationContext, raced};
 use super::effect::{Effect, Failure, Reply};
-use super::known::{Known, Limits, raced};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, Rows, Store, Stored, Turn, ask};
+use super::parts::{Part, PartStep, Rows, Store, Stored};
 use crate::retrofit::control::{self, ControlError, RetrofitState, wait_after_change};
 use crate::retrofit::lease::Lease;
 use crate::retrofit::progress;
@@ -22,14 +22,14 @@ pub struct Revise {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
+enum ReviseStage {
     /// A backfill, a comparison or a repair reads the manifest once, and would write by it for hours.
     Leases {
         rows: Rows,
         is_last: bool,
     },
     Storing {
-        store: Store,
+        store: Box<Store>,
         is_last: bool,
     },
     /// Segments that were backfilled by the former manifest count.
@@ -44,130 +44,130 @@ enum Stage {
 
 /// A revision at work.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Revising {
-    stage: Stage,
+pub(super) struct ReviseMachine {
+    stage: ReviseStage,
     /// The row as it was when the command began.
     before: RetrofitState,
 }
 
-impl Revising {
-    pub(super) fn new(known: &Known) -> Revising {
-        let before = known.head().clone();
-        let stage = match before.check(&known.mapping).is_ok() && !before.revising {
-            true => over(already(known)),
-            false => match revised(known, &before) {
-                Ok(_) => leases(known, false),
-                Err(error) => over(known.control_error(&error)),
+impl ReviseMachine {
+    pub(super) fn new(context: &OperationContext) -> ReviseMachine {
+        let before = context.head().clone();
+        let stage = match before.check(&context.mapping).is_ok() && !before.revising {
+            true => over(already(context)),
+            false => match revised(context, &before) {
+                Ok(_) => leases(context, false),
+                Err(error) => over(context.control_error(&error)),
             },
         };
-        Revising { stage, before }
+        ReviseMachine { stage, before }
     }
 
-    pub(super) fn doing(&self, known: &Known) -> String {
+    pub(super) fn doing(&self, context: &OperationContext) -> String {
         match &self.stage {
-            Stage::Waiting { until_ms } => format!(
+            ReviseStage::Waiting { until_ms } => format!(
                 "waiting {} s more until nothing writes by the former manifest",
-                until_ms.saturating_sub(known.now_ms).div_ceil(1_000)
+                until_ms.saturating_sub(context.now_ms).div_ceil(1_000)
             ),
             _ => "revising the retrofit".to_owned(),
         }
     }
+}
 
-    pub(super) fn next(&self, known: &Known) -> Turn<Outcome> {
-        if let Stage::Over(outcome) = &self.stage {
-            return Turn::Over((**outcome).clone());
-        }
-        if known.interrupted {
-            let message = "interrupted; the same command goes on";
-            return Turn::Over(Outcome::new(End::Interrupted, "interrupted", message));
+impl Part for ReviseMachine {
+    type End = Outcome;
+
+    fn next(&self, context: &OperationContext) -> PartStep<Outcome> {
+        if let ReviseStage::Over(outcome) = &self.stage {
+            return PartStep::Over((**outcome).clone());
         }
         let effect = match &self.stage {
-            Stage::Leases { rows, .. } | Stage::Segments(rows) => ask(rows.next(known)),
-            Stage::Storing { store, .. } => ask(store.next(known)),
-            Stage::Carrying(writes) => {
+            ReviseStage::Leases { rows, .. } | ReviseStage::Segments(rows) => rows.next(context).effect(),
+            ReviseStage::Storing { store, .. } => store.next(context).effect(),
+            ReviseStage::Carrying(writes) => {
                 Some(Effect::Send(writes.iter().take(WRITES_AT_ONCE).cloned().collect()))
             }
-            Stage::Waiting { until_ms } => Some(Effect::Wait { until_ms: *until_ms }),
-            Stage::Over(_) => unreachable!("returned above"),
+            ReviseStage::Waiting { until_ms } => Some(Effect::Wait { until_ms: *until_ms }),
+            ReviseStage::Over(_) => unreachable!("returned above"),
         };
         match effect {
-            Some(effect) => Turn::Ask(effect),
+            Some(effect) => PartStep::Ask(effect),
             None => unreachable!("a stage that asks for nothing is left at once"),
         }
     }
 
-    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         let next = match (&mut self.stage, reply) {
-            (Stage::Leases { rows, is_last }, reply) => {
-                rows.take(known, reply);
-                match rows.next(known) {
-                    Turn::Ask(_) => return,
-                    Turn::Over(read) => free(known, &self.before, &read[0], *is_last),
+            (ReviseStage::Leases { rows, is_last }, reply) => {
+                rows.take(context, reply);
+                match rows.next(context) {
+                    PartStep::Ask(_) => return,
+                    PartStep::Over(read) => free(context, &self.before, &read[0], *is_last),
                 }
             }
-            (Stage::Storing { store, is_last }, reply) => {
-                store.take(known, reply);
-                match store.next(known) {
-                    Turn::Ask(_) => return,
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
-                    Turn::Over(Stored::Done) if *is_last => over(done(known)),
-                    Turn::Over(Stored::Done) => segments(known),
+            (ReviseStage::Storing { store, is_last }, reply) => {
+                store.take(context, reply);
+                match store.next(context) {
+                    PartStep::Ask(_) => return,
+                    PartStep::Over(Stored::Raced(there)) => over(raced(context, there.as_deref())),
+                    PartStep::Over(Stored::Done) if *is_last => over(done(context)),
+                    PartStep::Over(Stored::Done) => segments(context),
                 }
             }
-            (Stage::Segments(rows), reply) => {
-                rows.take(known, reply);
-                match rows.next(known) {
-                    Turn::Ask(_) => return,
-                    Turn::Over(read) => carried_on(known, &self.before, &read[0]),
+            (ReviseStage::Segments(rows), reply) => {
+                rows.take(context, reply);
+                match rows.next(context) {
+                    PartStep::Ask(_) => return,
+                    PartStep::Over(read) => carried_on(context, &self.before, &read[0]),
                 }
             }
-            (Stage::Carrying(writes), Reply::Responses(responses)) => {
+            (ReviseStage::Carrying(writes), Reply::Responses(responses)) => {
                 if let Some(response @ Response::Rejected(_)) =
                     responses.iter().find(|response| matches!(response, Response::Rejected(_)))
                 {
-                    known.failure = Some(Failure::refused("a segment's row", response));
+                    context.failure = Some(Failure::refused("a segment's row", response));
                     return;
                 }
                 writes.drain(..responses.len().min(writes.len()));
                 if !writes.is_empty() {
                     return;
                 }
-                Stage::Carrying(Vec::new())
+                ReviseStage::Carrying(Vec::new())
             }
-            (Stage::Waiting { until_ms }, Reply::Done) if known.now_ms < *until_ms => return,
+            (ReviseStage::Waiting { until_ms }, Reply::Done) if context.now_ms < *until_ms => return,
             // A worker may have read the row just before it changed.
-            (Stage::Waiting { .. }, Reply::Done) => leases(known, true),
+            (ReviseStage::Waiting { .. }, Reply::Done) => leases(context, true),
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
         };
         self.stage = match next {
-            Stage::Carrying(writes) if writes.is_empty() => waiting(known),
+            ReviseStage::Carrying(writes) if writes.is_empty() => waiting(context),
             next => next,
         };
     }
 }
 
 /// A command that goes on after an interruption waits its own time.
-fn waiting(known: &Known) -> Stage {
-    let seconds = wait_after_change(known.limits.in_flight_ms.div_ceil(1_000));
-    Stage::Waiting { until_ms: known.now_ms + seconds * 1_000 }
+fn waiting(context: &OperationContext) -> ReviseStage {
+    let seconds = wait_after_change(context.limits.in_flight_ms.div_ceil(1_000));
+    ReviseStage::Waiting { until_ms: context.now_ms + seconds * 1_000 }
 }
 
 /// The row by the manifest at hand.
-fn revised(known: &Known, before: &RetrofitState) -> Result<RetrofitState, ControlError> {
-    RetrofitState::check_begin(&known.mapping)?;
+fn revised(context: &OperationContext, before: &RetrofitState) -> Result<RetrofitState, ControlError> {
+    RetrofitState::check_begin(&context.mapping)?;
     // The same manifest again: a command that was interrupted while it waited.
-    if before.check(&known.mapping).is_ok() { Ok(before.clone()) } else { before.revised(&known.mapping) }
+    if before.check(&context.mapping).is_ok() { Ok(before.clone()) } else { before.revised(&context.mapping) }
 }
 
-fn leases(known: &Known, is_last: bool) -> Stage {
-    let partition = control::leases_partition(known.mapping.rows_name());
-    Stage::Leases { rows: Rows::of(vec![partition]), is_last }
+fn leases(context: &OperationContext, is_last: bool) -> ReviseStage {
+    let partition = control::leases_partition(context.mapping.rows_name());
+    ReviseStage::Leases { rows: Rows::of(vec![partition]), is_last }
 }
 
-fn free(known: &Known, before: &RetrofitState, leases: &[Item], is_last: bool) -> Stage {
-    let at_work = leases.iter().filter(|row| Lease::is_held(row, known.now_ms)).count();
+fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_last: bool) -> ReviseStage {
+    let at_work = leases.iter().filter(|row| Lease::is_held(row, context.now_ms)).count();
     if at_work > 0 {
-        let retrofit = known.mapping.name();
+        let retrofit = context.mapping.name();
         let message = format!(
             "a backfill, a comparison or a repair of retrofit `{retrofit}` is at work on {at_work} segments with the former manifest"
         );
@@ -176,21 +176,24 @@ fn free(known: &Known, before: &RetrofitState, leases: &[Item], is_last: bool) -
         )));
     }
     if is_last {
-        return Stage::Storing { store: Store::of(known, known.head().revision_done()), is_last };
+        return ReviseStage::Storing {
+            store: Box::new(Store::of(context, context.head().revision_done())),
+            is_last,
+        };
     }
-    match revised(known, before) {
-        Ok(next) if next == *before => segments(known),
-        Ok(next) => Stage::Storing { store: Store::of(known, next), is_last },
-        Err(error) => over(known.control_error(&error)),
+    match revised(context, before) {
+        Ok(next) if next == *before => segments(context),
+        Ok(next) => ReviseStage::Storing { store: Box::new(Store::of(context, next)), is_last },
+        Err(error) => over(context.control_error(&error)),
     }
 }
 
-fn segments(known: &Known) -> Stage {
-    Stage::Segments(Rows::of(vec![control::segments_partition(known.mapping.rows_name())]))
+fn segments(context: &OperationContext) -> ReviseStage {
+    ReviseStage::Segments(Rows::of(vec![control::segments_partition(context.mapping.rows_name())]))
 }
 
-fn carried_on(known: &Known, before: &RetrofitState, rows: &[Item]) -> Stage {
-    let job = known.head().job(known.mapping.clone());
+fn carried_on(context: &OperationContext, before: &RetrofitState, rows: &[Item]) -> ReviseStage {
+    let job = context.head().job(context.mapping.clone());
     let mut writes = Vec::new();
     for row in rows {
         match progress::carry_on(&job, before.mapping.as_str(), row) {
@@ -200,23 +203,23 @@ fn carried_on(known: &Known, before: &RetrofitState, rows: &[Item]) -> Stage {
             }
         }
     }
-    Stage::Carrying(writes)
+    ReviseStage::Carrying(writes)
 }
 
-fn already(known: &Known) -> Outcome {
+fn already(context: &OperationContext) -> Outcome {
     let message = format!(
         "retrofit `{}` was started with this manifest, or with one that writes the same: nothing is to be revised",
-        known.mapping.name()
+        context.mapping.name()
     );
-    Outcome::new(End::Already, known.head().phase.name(), message)
+    Outcome::new(End::Already, context.head().phase.name(), message)
 }
 
-fn done(known: &Known) -> Outcome {
-    let message = CompletedStep::Revised.message(known.head(), &known.mapping);
-    let next = known.head().next_command(&[]);
-    Outcome { next, ..Outcome::new(End::Done, known.head().phase.name(), message) }
+fn done(context: &OperationContext) -> Outcome {
+    let message = CompletedStep::Revised.message(context.head(), &context.mapping);
+    let next = context.head().next_command(&[]);
+    Outcome { next, ..Outcome::new(End::Done, context.head().phase.name(), message) }
 }
 
-fn over(outcome: Outcome) -> Stage {
-    Stage::Over(Box::new(outcome))
+fn over(outcome: Outcome) -> ReviseStage {
+    ReviseStage::Over(Box::new(outcome))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::context::{Limits, OperationContext, raced};
 use super::effect::{Effect, Failure, PageSource, Reply};
 use super::gate_check::{GateCheck, GateReport, leading};
-use super::known::{Known, Limits, raced};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, Passes, Rows, Store, Stored, Turn, ask};
+use super::parts::{Part, PartStep, Passes, Rows, Store, Stored};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
@@ -77,7 +77,7 @@ enum Stage {
     },
     /// An abandoned retrofit restarts: its segments must not count.
     Forgetting(Box<RetrofitState>),
-    Storing(Store),
+    Storing(Box<Store>),
     /// The gates decide what is left to do; after the passes, how the run ended.
     Gates {
         check: GateCheck,
@@ -102,7 +102,7 @@ enum Stage {
 
 /// A run at work.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Running {
+pub(super) struct RunMachine {
     options: Run,
     stage: Stage,
     ended: Vec<RetrofitState>,
@@ -111,20 +111,20 @@ pub(super) struct Running {
     differing: Option<u64>,
 }
 
-impl Running {
-    pub(super) fn new(options: Run, known: &Known) -> Running {
-        let mut running = Running {
+impl RunMachine {
+    pub(super) fn new(options: Run, context: &OperationContext) -> RunMachine {
+        let mut running = RunMachine {
             options,
             stage: Stage::Others,
             ended: Vec::new(),
             counts: BTreeMap::new(),
             differing: None,
         };
-        running.stage = running.begin(known);
+        running.stage = running.begin(context);
         running
     }
 
-    pub(super) fn doing(&self, _known: &Known) -> String {
+    pub(super) fn doing(&self, _context: &OperationContext) -> String {
         match &self.stage {
             Stage::Passing { passes, .. } => passes.doing(),
             Stage::Quarantine(_) | Stage::Releasing(_) => "trying what is in quarantine again".to_owned(),
@@ -132,51 +132,51 @@ impl Running {
         }
     }
 
-    fn begin(&mut self, known: &Known) -> Stage {
-        match &known.head {
-            Some(head) if head.phase != Phase::Abandoned => self.go_on(known, head),
+    fn begin(&mut self, context: &OperationContext) -> Stage {
+        match &context.head {
+            Some(head) if head.phase != Phase::Abandoned => self.go_on(context, head),
             // Only a retrofit that begins can meet another one.
-            head => match self.unfit(known, head.as_ref()) {
+            head => match self.unfit(context, head.as_ref()) {
                 Some(refused) => over(refused),
-                None if self.options.others.is_empty() => self.others_known(known),
+                None if self.options.others.is_empty() => self.others_known(context),
                 None => Stage::Others,
             },
         }
     }
 
-    fn go_on(&self, known: &Known, head: &RetrofitState) -> Stage {
-        if let Err(error) = head.check(&known.mapping) {
-            return over(known.control_error(&error));
+    fn go_on(&self, context: &OperationContext, head: &RetrofitState) -> Stage {
+        if let Err(error) = head.check(&context.mapping) {
+            return over(context.control_error(&error));
         }
         if head.phase.direction().is_none() {
-            return over(known.control_error(&head.closed()));
+            return over(context.control_error(&head.closed()));
         }
         if head.phase.is_filling() {
-            if let Some(refused) = self.unfit(known, Some(head)) {
+            if let Some(refused) = self.unfit(context, Some(head)) {
                 return over(refused);
             }
-            return match head.restarted(&known.mapping, self.stream(known)) {
-                Ok(next) if next == *head => gates(known, false),
-                Ok(next) => Stage::Storing(Store::of(known, next)),
-                Err(error) => over(known.control_error(&error)),
+            return match head.restarted(&context.mapping, self.stream(context)) {
+                Ok(next) if next == *head => gates(context, false),
+                Ok(next) => Stage::Storing(Box::new(Store::of(context, next))),
+                Err(error) => over(context.control_error(&error)),
             };
         }
         if head.phase.is_stop() {
-            return over(known.control_error(&head.wrong_phase(Phase::Running)));
+            return over(context.control_error(&head.wrong_phase(Phase::Running)));
         }
         // Once the target has writers of its own, both sides are only compared.
         let fills = self.options.again || self.options.repair || self.options.until == RunStage::Backfill;
-        match head.check_filling(&known.mapping) {
-            Err(error) if fills => over(known.control_error(&error)),
-            _ => gates(known, false),
+        match head.check_filling(&context.mapping) {
+            Err(error) if fills => over(context.control_error(&error)),
+            _ => gates(context, false),
         }
     }
 
     /// Why the tables or the options do not fit.
-    fn unfit(&self, known: &Known, head: Option<&RetrofitState>) -> Option<Outcome> {
-        let (mapping, retrofit) = (&known.mapping, known.mapping.name());
+    fn unfit(&self, context: &OperationContext, head: Option<&RetrofitState>) -> Option<Outcome> {
+        let (mapping, retrofit) = (&context.mapping, context.mapping.name());
         let target = mapping.target();
-        if let Some(differences) = &known.table(TableRole::Target).differences {
+        if let Some(differences) = &context.table(TableRole::Target).differences {
             let message = format!("table `{}` differs from the manifest: {differences}", target.id);
             return Some(Outcome::refused("table-differs", message));
         }
@@ -187,7 +187,7 @@ impl Running {
             );
             return Some(Outcome::refused("stream-required", message));
         }
-        if follows && known.tables[0].stream.is_none() {
+        if follows && context.tables[0].stream.is_none() {
             let message = format!("table `{}` has no stream with both images", mapping.source().name);
             return Some(Outcome::refused("source-without-stream", message).hinted(
                 "enable the source's stream with NEW_AND_OLD_IMAGES (`--enable-stream` does it); in place, you can use --no-stream instead",
@@ -202,79 +202,76 @@ impl Running {
         !self.options.no_stream && (self.options.follow || !without)
     }
 
-    fn stream<'k>(&self, known: &'k Known) -> Option<&'k str> {
-        known.tables[0].stream.as_deref().filter(|_| self.follows(known.head.as_ref()))
+    fn stream<'k>(&self, context: &'k OperationContext) -> Option<&'k str> {
+        context.tables[0].stream.as_deref().filter(|_| self.follows(context.head.as_ref()))
     }
 
-    fn others_read(&mut self, known: &Known, rows: &[Option<Item>]) -> Stage {
+    fn others_read(&mut self, context: &OperationContext, rows: &[Option<Item>]) -> Stage {
         for (other, row) in self.options.others.iter().zip(rows) {
             let head = match RetrofitState::read(other.name(), row.as_ref()) {
                 Ok(head) => head,
                 Err(ControlError::NotStarted { .. }) => continue,
-                Err(error) => return over(known.control_error(&error)),
+                Err(error) => return over(context.control_error(&error)),
             };
-            if let Err(error) = head.check_apart(other, &known.mapping) {
-                return over(known.control_error(&error));
+            if let Err(error) = head.check_apart(other, &context.mapping) {
+                return over(context.control_error(&error));
             }
-            let same = other.target().name == known.mapping.target().name;
+            let same = other.target().name == context.mapping.target().name;
             let is_over = matches!(head.phase, Phase::Abandoned | Phase::Finalised);
             self.ended.extend((same && is_over).then_some(head));
         }
-        self.others_known(known)
+        self.others_known(context)
     }
 
-    fn others_known(&self, known: &Known) -> Stage {
-        if let Err(error) = RetrofitState::check_begin(&known.mapping) {
-            return over(known.control_error(&error));
+    fn others_known(&self, context: &OperationContext) -> Stage {
+        if let Err(error) = RetrofitState::check_begin(&context.mapping) {
+            return over(context.control_error(&error));
         }
-        let Some(head) = &known.head else { return Stage::Traces { at: 0 } };
-        match head.restarted(&known.mapping, self.stream(known)) {
+        let Some(head) = &context.head else { return Stage::Traces { at: 0 } };
+        match head.restarted(&context.mapping, self.stream(context)) {
             // In the same epoch they would count as backfilled. Before the row is written: a killed run then does it again.
             Ok(next) => Stage::Forgetting(Box::new(next)),
-            Err(error) => over(known.control_error(&error)),
+            Err(error) => over(context.control_error(&error)),
         }
     }
 
-    fn trace_source(&self, known: &Known, at: usize) -> Option<PageSource> {
-        let name = known.mapping.name();
+    fn trace_source(&self, context: &OperationContext, at: usize) -> Option<PageSource> {
+        let name = context.mapping.name();
         match at {
             0 => Some(PageSource::Partition(control::segments_partition(name))),
             1 => Some(PageSource::Partition(control::quarantine_partition(name))),
-            2 if known.mapping.protocol() != Protocol::InPlace => Some(PageSource::Scan(TableRole::Target)),
+            2 if context.mapping.protocol() != Protocol::InPlace => Some(PageSource::Scan(TableRole::Target)),
             _ => None,
         }
     }
 
-    fn traced(&self, known: &Known, at: usize, items: &[Item]) -> Stage {
+    fn traced(&self, context: &OperationContext, at: usize, items: &[Item]) -> Stage {
         let marked = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
-        let found = match self.trace_source(known, at) {
+        let found = match self.trace_source(context, at) {
             Some(PageSource::Partition(partition)) if !items.is_empty() => {
                 Some(format!("rows under `{partition}`"))
             }
             Some(PageSource::Scan(_)) if items.iter().any(marked) => {
-                Some(format!("items of table `{}` carry its marks", known.mapping.target().id))
+                Some(format!("items of table `{}` carry its marks", context.mapping.target().id))
             }
             _ => None,
         };
-        if found.is_none() && self.trace_source(known, at + 1).is_some() {
+        if found.is_none() && self.trace_source(context, at + 1).is_some() {
             return Stage::Traces { at: at + 1 };
         }
-        match RetrofitState::begun(&known.mapping, self.stream(known)).after(&self.ended, found) {
-            Ok(next) => Stage::Storing(Store::of(known, next)),
-            Err(error) => over(known.control_error(&error)),
+        match RetrofitState::begun(&context.mapping, self.stream(context)).after(&self.ended, found) {
+            Ok(next) => Stage::Storing(Box::new(Store::of(context, next))),
+            Err(error) => over(context.control_error(&error)),
         }
     }
+}
 
-    pub(super) fn next(&self, known: &Known) -> Turn<Outcome> {
+impl Part for RunMachine {
+    type End = Outcome;
+
+    fn next(&self, context: &OperationContext) -> PartStep<Outcome> {
         if let Stage::Over(outcome) = &self.stage {
-            return Turn::Over((**outcome).clone());
-        }
-        if known.interrupted {
-            return Turn::Over(Outcome::new(
-                End::Interrupted,
-                "interrupted",
-                "interrupted; the same command goes on",
-            ));
+            return PartStep::Over((**outcome).clone());
         }
         let effect = match &self.stage {
             Stage::Others => {
@@ -282,80 +279,82 @@ impl Running {
                 Some(Effect::Read { table: TableRole::Control, keys })
             }
             Stage::Traces { at } => {
-                self.trace_source(known, *at).map(|of| Effect::Page { of, after: None, limit: TRACE_ITEMS })
+                self.trace_source(context, *at).map(|of| Effect::Page { of, after: None, limit: TRACE_ITEMS })
             }
             Stage::Forgetting(_) | Stage::Again(_) => Some(Effect::ForgetSegments(Pass::Backfill)),
-            Stage::Storing(store) => ask(store.next(known)),
-            Stage::Gates { check, .. } => ask(check.next(known)),
-            Stage::Marking { segments, .. } => Some(marking(known, *segments)),
-            Stage::Quarantine(rows) => ask(rows.next(known)),
-            Stage::Releasing(entries) => Some(releasing(known, entries)),
-            Stage::Passing { passes, .. } => ask(passes.next(known)),
+            Stage::Storing(store) => store.next(context).effect(),
+            Stage::Gates { check, .. } => check.next(context).effect(),
+            Stage::Marking { segments, .. } => Some(marking(context, *segments)),
+            Stage::Quarantine(rows) => rows.next(context).effect(),
+            Stage::Releasing(entries) => Some(releasing(context, entries)),
+            Stage::Passing { passes, .. } => passes.next(context).effect(),
             Stage::Over(_) => unreachable!("returned above"),
         };
         match effect {
-            Some(effect) => Turn::Ask(effect),
+            Some(effect) => PartStep::Ask(effect),
             None => unreachable!("a stage that asks for nothing is left at once"),
         }
     }
 
-    pub(super) fn take(&mut self, known: &mut Known, reply: Reply) {
+    fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         let stage = std::mem::replace(&mut self.stage, Stage::Others);
         self.stage = match (stage, reply) {
-            (Stage::Others, Reply::Items(rows)) => self.others_read(known, &rows),
-            (Stage::Traces { at }, Reply::Page { items, .. }) => self.traced(known, at, &items),
-            (Stage::Forgetting(next), Reply::Done) => Stage::Storing(Store::of(known, *next)),
+            (Stage::Others, Reply::Items(rows)) => self.others_read(context, &rows),
+            (Stage::Traces { at }, Reply::Page { items, .. }) => self.traced(context, at, &items),
+            (Stage::Forgetting(next), Reply::Done) => Stage::Storing(Box::new(Store::of(context, *next))),
             (Stage::Storing(mut store), reply) => {
-                store.take(known, reply);
-                match store.next(known) {
-                    Turn::Ask(_) => Stage::Storing(store),
-                    Turn::Over(Stored::Raced(there)) => over(raced(known, there.as_ref())),
-                    Turn::Over(Stored::Done) => gates(known, false),
+                store.take(context, reply);
+                match store.next(context) {
+                    PartStep::Ask(_) => Stage::Storing(store),
+                    PartStep::Over(Stored::Raced(there)) => over(raced(context, there.as_deref())),
+                    PartStep::Over(Stored::Done) => gates(context, false),
                 }
             }
             (Stage::Gates { mut check, is_last }, reply) => {
-                check.take(known, reply);
-                match check.next(known) {
-                    Turn::Ask(_) => Stage::Gates { check, is_last },
-                    Turn::Over(Err(error)) => over(known.control_error(&error)),
-                    Turn::Over(Ok(report)) if is_last => over(self.ended(known, report.gates)),
-                    Turn::Over(Ok(report)) => self.planned(known, report),
+                check.take(context, reply);
+                match check.next(context) {
+                    PartStep::Ask(_) => Stage::Gates { check, is_last },
+                    PartStep::Over(Err(error)) => over(context.control_error(&error)),
+                    PartStep::Over(Ok(report)) if is_last => over(self.ended(context, report.gates)),
+                    PartStep::Over(Ok(report)) => self.planned(context, report),
                 }
             }
             (Stage::Again(segments), Reply::Done) => Stage::Marking { work: Work::Backfill, segments },
             (Stage::Marking { work, segments }, Reply::Responses(responses)) => {
-                marked(known, work, segments, &responses)
+                marked(context, work, segments, &responses)
             }
             (Stage::Quarantine(mut rows), reply) => {
-                rows.take(known, reply);
-                match rows.next(known) {
-                    Turn::Ask(_) => Stage::Quarantine(rows),
-                    Turn::Over(rows) => {
-                        released(known, rows.iter().flatten().filter_map(Quarantined::read).collect())
+                rows.take(context, reply);
+                match rows.next(context) {
+                    PartStep::Ask(_) => Stage::Quarantine(rows),
+                    PartStep::Over(rows) => {
+                        released(context, rows.iter().flatten().filter_map(Quarantined::read).collect())
                     }
                 }
             }
             (Stage::Releasing(mut entries), Reply::Results(results)) => {
                 entries.drain(..results.len().min(entries.len()));
-                released(known, entries)
+                released(context, entries)
             }
             (Stage::Passing { mut passes, work }, reply) => {
-                passes.take(known, reply);
-                match passes.next(known) {
-                    Turn::Ask(_) => Stage::Passing { passes, work },
-                    Turn::Over(counts) => self.passed(known, work, counts),
+                passes.take(context, reply);
+                match passes.next(context) {
+                    PartStep::Ask(_) => Stage::Passing { passes, work },
+                    PartStep::Over(counts) => self.passed(context, work, counts),
                 }
             }
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
         };
     }
+}
 
+impl RunMachine {
     /// The first work that is left.
-    fn planned(&self, known: &Known, report: GateReport) -> Stage {
+    fn planned(&self, context: &OperationContext, report: GateReport) -> Stage {
         if self.options.until == RunStage::Start {
-            return over(self.ended(known, report.gates));
+            return over(self.ended(context, report.gates));
         }
-        let filling = known.head().check_filling(&known.mapping).is_ok();
+        let filling = context.head().check_filling(&context.mapping).is_ok();
         let backfill = report.gates.iter().find_map(|gate| match gate {
             Gate::Backfill { total, .. } if filling => Some(*total),
             _ => None,
@@ -368,47 +367,47 @@ impl Running {
             Some(total) if total > 0 && segments.is_some_and(|segments| segments != total) => {
                 let message = format!(
                     "the backfill of retrofit `{}` was begun with {total} segments",
-                    known.mapping.name()
+                    context.mapping.name()
                 );
                 over(Outcome::refused("other-segments", message).hinted(
                     "leave out --segments to continue with them, or carry over all items again with --again",
                 ))
             }
             Some(_) => Stage::Marking { work: Work::Backfill, segments: None },
-            None => self.after_backfill(known),
+            None => self.after_backfill(context),
         }
     }
 
-    fn after_backfill(&self, known: &Known) -> Stage {
+    fn after_backfill(&self, context: &OperationContext) -> Stage {
         match (self.options.until, self.options.repair) {
             (RunStage::Compare, true) => Stage::Marking { work: Work::Repair, segments: None },
-            (RunStage::Compare, false) => passing(known, Work::Compare),
-            _ => gates(known, true),
+            (RunStage::Compare, false) => passing(context, Work::Compare),
+            _ => gates(context, true),
         }
     }
 
-    fn passed(&mut self, known: &Known, work: Work, counts: BTreeMap<String, u64>) -> Stage {
+    fn passed(&mut self, context: &OperationContext, work: Work, counts: BTreeMap<String, u64>) -> Stage {
         if work == Work::Compare {
             self.differing = Some(progress::differences_in(&counts));
         }
         counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
         match work {
-            Work::Backfill => self.after_backfill(known),
-            Work::Repair => passing(known, Work::Compare),
-            Work::Compare => gates(known, true),
+            Work::Backfill => self.after_backfill(context),
+            Work::Repair => passing(context, Work::Compare),
+            Work::Compare => gates(context, true),
         }
     }
 
-    fn ended(&self, known: &Known, mut closed: Vec<Gate>) -> Outcome {
-        let next = known.head().next_command(&closed);
+    fn ended(&self, context: &OperationContext, mut closed: Vec<Gate>) -> Outcome {
+        let next = context.head().next_command(&closed);
         // A switch tidies by itself: that is no gate of a run.
         closed.retain(|gate| !matches!(gate, Gate::Tombstones | Gate::Tidying));
-        let (head, retrofit) = (known.head(), known.mapping.name());
+        let (head, retrofit) = (context.head(), context.mapping.name());
         let listed: Vec<String> = closed.iter().map(ToString::to_string).collect();
         let done = |message: String| (End::Done, head.phase.name(), message);
         let (end, code, message) = match self.differing {
             None if self.options.until == RunStage::Start => {
-                done(CompletedStep::Started.message(head, &known.mapping))
+                done(CompletedStep::Started.message(head, &context.mapping))
             }
             None => done(format!("the existing items of retrofit `{retrofit}` are carried over")),
             Some(0) if closed.is_empty() => {
@@ -427,12 +426,12 @@ impl Running {
     }
 }
 
-fn gates(known: &Known, is_last: bool) -> Stage {
-    Stage::Gates { check: GateCheck::of(known), is_last }
+fn gates(context: &OperationContext, is_last: bool) -> Stage {
+    Stage::Gates { check: GateCheck::of(context), is_last }
 }
 
-fn passing(known: &Known, work: Work) -> Stage {
-    let comparison = progress::comparison(known.mapping.protocol());
+fn passing(context: &OperationContext, work: Work) -> Stage {
+    let comparison = progress::comparison(context.mapping.protocol());
     let passes = match work {
         Work::Backfill => Passes::of(&[Pass::Backfill], false),
         Work::Repair => Passes::of(comparison, true),
@@ -442,9 +441,9 @@ fn passing(known: &Known, work: Work) -> Stage {
 }
 
 /// A comparison that is at work while something is written says nothing: its mark is an older one.
-fn marking(known: &Known, segments: Option<u32>) -> Effect {
-    let job = leading(known);
-    let mut writes = vec![progress::store_mark(&job, &format!("{}-{}", known.nonce, known.now_ms))];
+fn marking(context: &OperationContext, segments: Option<u32>) -> Effect {
+    let job = leading(context);
+    let mut writes = vec![progress::store_mark(&job, &format!("{}-{}", context.nonce, context.now_ms))];
     // Stored before anything is carried over: after a kill the next command finds the number.
     if let Some(first) = segments.and_then(|total| SegmentId::new(0, total).ok()) {
         writes.push(progress::begin_segment(&job, &Checkpoint::start(&job, Pass::Backfill, first)));
@@ -452,31 +451,36 @@ fn marking(known: &Known, segments: Option<u32>) -> Effect {
     Effect::Send(writes)
 }
 
-fn marked(known: &mut Known, work: Work, segments: Option<u32>, responses: &[Response]) -> Stage {
+fn marked(
+    context: &mut OperationContext,
+    work: Work,
+    segments: Option<u32>,
+    responses: &[Response],
+) -> Stage {
     if let Some(response) = responses.iter().find(|response| !matches!(response, Response::Written)) {
-        known.failure = Some(Failure::refused("the mark of a comparison", response));
+        context.failure = Some(Failure::refused("the mark of a comparison", response));
         return Stage::Marking { work, segments };
     }
     match work {
         Work::Repair => {
-            let partition = control::quarantine_partition(leading(known).mapping().rows_name());
+            let partition = control::quarantine_partition(leading(context).mapping().rows_name());
             Stage::Quarantine(Rows::of(vec![partition]))
         }
-        work => passing(known, work),
+        work => passing(context, work),
     }
 }
 
 /// Each entry that names an item is tried again. A comparison answers the others.
-fn released(known: &Known, entries: Vec<Quarantined>) -> Stage {
+fn released(context: &OperationContext, entries: Vec<Quarantined>) -> Stage {
     let entries: Vec<Quarantined> = entries.into_iter().filter(|entry| entry.key.is_some()).collect();
     match entries.is_empty() {
-        true => passing(known, Work::Repair),
+        true => passing(context, Work::Repair),
         false => Stage::Releasing(entries),
     }
 }
 
-fn releasing(known: &Known, entries: &[Quarantined]) -> Effect {
-    let job = leading(known);
+fn releasing(context: &OperationContext, entries: &[Quarantined]) -> Effect {
+    let job = leading(context);
     let tasks = entries.iter().take(ENTRIES_AT_ONCE).filter_map(|entry| job.release(entry)).collect();
     Effect::Carry { job: Arc::new(job), tasks }
 }

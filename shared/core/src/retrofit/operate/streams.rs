@@ -1,16 +1,16 @@
 //! A table's stream, read from its oldest record on, parents before their children.
 //!
 //! DynamoDB says of no open shard that one has reached its end: a page can be empty although more is there. So a round reads one page
-//! of every shard, and who needs to know that nothing is missing waits until rounds have brought nothing for a while.
+//! of every shard, and an idle stream is only known by several empty rounds.
 //!
 //! Shards are listed when the reading begins, when a shard has ended, and before the last look: `DescribeStream` takes ten calls a second of
 //! the whole account's readers. Calls have a rate of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::context::OperationContext;
 use super::effect::{Effect, Reply, Shard, ShardPage, ShardPosition, StreamedChange};
-use super::known::Known;
-use super::parts::Turn;
+use super::parts::PartStep;
 use crate::retrofit::record::ChangeKind;
 use crate::retrofit::request::TableRole;
 
@@ -22,14 +22,23 @@ const CHILD_MS: u64 = 1_000;
 const READS_AT_ONCE: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Default)]
-struct KnownShard {
+struct ShardReading {
     parent: Option<String>,
     after: Option<String>,
     ended: bool,
     /// Was its newest record as young as the reading, or were its pages empty for long enough?
-    reached_now: bool,
+    is_caught_up: bool,
     /// Since when its pages are empty: one empty page says nothing, records can follow it.
     empty_since_ms: Option<u64>,
+}
+
+/// The listing of a stream's shards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Listing {
+    Done,
+    FromStart,
+    /// After the shard of this name.
+    After(String),
 }
 
 /// A stream that is being read.
@@ -37,16 +46,15 @@ struct KnownShard {
 pub(super) struct StreamReading {
     table: TableRole,
     stream: String,
-    shards: BTreeMap<String, KnownShard>,
+    shards: BTreeMap<String, ShardReading>,
     /// Shards that have a child.
     parents: BTreeSet<String>,
-    /// Must the shards be listed? With the shard that the next page begins after.
-    listing: Option<Option<String>>,
+    listing: Listing,
     listed_ms: Option<u64>,
     /// Shards that are still to be read in this round, the last first.
     round: Vec<String>,
     /// Records of this round, without deletions by time to live.
-    came: u64,
+    records: u64,
     /// A shard ended in this round.
     ended: bool,
     /// A page was read in this round.
@@ -62,10 +70,10 @@ impl StreamReading {
             stream: stream.to_owned(),
             shards: BTreeMap::new(),
             parents: BTreeSet::new(),
-            listing: Some(None),
+            listing: Listing::FromStart,
             listed_ms: None,
             round: Vec::new(),
-            came: 0,
+            records: 0,
             ended: false,
             has_read: false,
             begun_seconds: now_seconds,
@@ -83,58 +91,69 @@ impl StreamReading {
 
     /// Begins a round: one page of each shard whose turn it is.
     pub(super) fn begin_round(&mut self) {
-        (self.came, self.ended, self.has_read) = (0, false, false);
+        (self.records, self.ended, self.has_read) = (0, false, false);
         let is_over = |name: &String| self.shards.get(name).is_none_or(|parent| parent.ended);
-        let ready = |shard: &KnownShard| !shard.ended && shard.parent.as_ref().is_none_or(is_over);
+        let ready = |shard: &ShardReading| !shard.ended && shard.parent.as_ref().is_none_or(is_over);
         self.round =
             self.shards.iter().filter(|(_, shard)| ready(shard)).map(|(name, _)| name.clone()).collect();
     }
 
     /// The shards are listed once more in this round.
     pub(super) fn list_again(&mut self) {
-        self.listing.get_or_insert(None);
+        self.must_list();
+    }
+
+    fn must_list(&mut self) {
+        if self.listing == Listing::Done {
+            self.listing = Listing::FromStart;
+        }
     }
 
     /// Reads from the oldest record again.
     pub(super) fn rewind(&mut self) {
-        self.shards
-            .values_mut()
-            .for_each(|shard| *shard = KnownShard { parent: shard.parent.take(), ..KnownShard::default() });
-        self.listing = Some(None);
+        self.shards.values_mut().for_each(|shard| {
+            *shard = ShardReading { parent: shard.parent.take(), ..ShardReading::default() }
+        });
+        self.listing = Listing::FromStart;
     }
 
     /// Did this round bring nothing, and is no shard missing?
-    pub(super) fn is_quiet(&self) -> bool {
-        self.came == 0 && !self.ended && self.listing.is_none()
+    pub(super) fn is_idle(&self) -> bool {
+        self.records == 0 && !self.ended && self.listing == Listing::Done
     }
 
     /// Has every shard been read up to about the time at which the reading began?
-    pub(super) fn has_reached_now(&self) -> bool {
-        self.listing.is_none() && self.shards.values().all(|shard| shard.ended || shard.reached_now)
+    pub(super) fn is_caught_up(&self) -> bool {
+        self.listing == Listing::Done && self.shards.values().all(|shard| shard.ended || shard.is_caught_up)
     }
 
     /// The records of the round that an application or the retrofit wrote.
-    pub(super) fn came(&self) -> u64 {
-        self.came
+    pub(super) fn records_read(&self) -> u64 {
+        self.records
     }
 
-    /// What the round wants next; over when each shard had its page.
-    pub(super) fn next(&self, known: &Known) -> Turn<()> {
-        if let Some(after) = &self.listing
-            && let Some(due) = self.listing_due()
-        {
-            if due <= known.now_ms {
-                let (table, stream, after) = (self.table, self.stream.clone(), after.clone());
-                return Turn::Ask(Effect::Shards { table, stream, after });
+    /// The next effect of the round; over when each shard had its page.
+    pub(super) fn next(&self, context: &OperationContext) -> PartStep<()> {
+        let after = match &self.listing {
+            Listing::After(shard) => Some(shard.clone()),
+            Listing::Done | Listing::FromStart => None,
+        };
+        if let Some(due) = self.listing_due() {
+            if due <= context.now_ms {
+                return PartStep::Ask(Effect::Shards {
+                    table: self.table,
+                    stream: self.stream.clone(),
+                    after,
+                });
             }
             // A listing goes on before anything is read; one for a missing child does not hold the round up, unless the round has
             // nothing else to read.
             if self.shards.is_empty() || after.is_some() || (self.round.is_empty() && !self.has_read) {
-                return Turn::Ask(Effect::Wait { until_ms: due });
+                return PartStep::Ask(Effect::Wait { until_ms: due });
             }
         }
         if self.round.is_empty() {
-            return Turn::Over(());
+            return PartStep::Over(());
         }
         let from = self.round.iter().rev().take(READS_AT_ONCE);
         let position = |name: &String| ShardPosition {
@@ -142,13 +161,17 @@ impl StreamReading {
             after: self.shards.get(name).and_then(|shard| shard.after.clone()),
         };
         let (table, stream) = (self.table, self.stream.clone());
-        Turn::Ask(Effect::Records { table, stream, from: from.map(position).collect() })
+        PartStep::Ask(Effect::Records { table, stream, from: from.map(position).collect() })
     }
 
+    /// When the next page of shards may be read; `None` if none is needed.
     fn listing_due(&self) -> Option<u64> {
-        let Some(listed) = self.listed_ms else { return Some(0) };
-        let waits_for_child = self.listing == Some(None) && self.lacks_child();
-        Some(listed + if waits_for_child { CHILD_MS } else { LISTING_MS })
+        let pause = match self.listing {
+            Listing::Done => return None,
+            Listing::FromStart if self.lacks_child() => CHILD_MS,
+            Listing::FromStart | Listing::After(_) => LISTING_MS,
+        };
+        Some(self.listed_ms.map_or(0, |listed| listed + pause))
     }
 
     /// A shard has ended, and what goes on from it is not known.
@@ -157,10 +180,15 @@ impl StreamReading {
     }
 
     /// Takes a page of shards or of records; the records go to `seen`.
-    pub(super) fn take(&mut self, known: &mut Known, reply: Reply, seen: &mut impl FnMut(StreamedChange)) {
+    pub(super) fn take(
+        &mut self,
+        context: &mut OperationContext,
+        reply: Reply,
+        seen: &mut impl FnMut(StreamedChange),
+    ) {
         match reply {
             Reply::Done => {}
-            Reply::Shards { shards, last } => self.listed(known, shards, last),
+            Reply::Shards { shards, last } => self.listed(context, shards, last),
             Reply::Records(pages) => {
                 self.has_read = true;
                 let at = self.round.len() - pages.len().min(self.round.len());
@@ -168,10 +196,10 @@ impl StreamReading {
                 // The last of the round was asked first.
                 for (name, page) in names.into_iter().rev().zip(pages) {
                     match page {
-                        Ok(page) => self.page(known, &name, page, seen),
+                        Ok(page) => self.page(context, &name, page, seen),
                         Err(failure) => {
                             self.round.push(name);
-                            known.failure.get_or_insert(failure);
+                            context.failure.get_or_insert(failure);
                         }
                     }
                 }
@@ -180,44 +208,50 @@ impl StreamReading {
         }
     }
 
-    fn listed(&mut self, known: &Known, shards: Vec<Shard>, last: Option<String>) {
-        self.listed_ms = Some(known.now_ms);
+    fn listed(&mut self, context: &OperationContext, shards: Vec<Shard>, last: Option<String>) {
+        self.listed_ms = Some(context.now_ms);
         for Shard { name, parent } in shards {
             self.parents.extend(parent.clone());
-            self.shards.entry(name).or_insert_with(|| KnownShard { parent, ..KnownShard::default() });
+            self.shards.entry(name).or_insert_with(|| ShardReading { parent, ..ShardReading::default() });
         }
         self.listing = match last {
-            Some(last) => Some(Some(last)),
-            None if self.lacks_child() => Some(None),
-            None => None,
+            Some(last) => Listing::After(last),
+            None if self.lacks_child() => Listing::FromStart,
+            None => Listing::Done,
         };
-        if self.listing.is_none() || self.listing == Some(None) {
-            self.begin_round_of_new();
+        if !matches!(self.listing, Listing::After(_)) {
+            self.restart_round();
         }
     }
 
     /// Shards that were not read in this round, as they were not known.
-    fn begin_round_of_new(&mut self) {
-        let (came, ended) = (self.came, self.ended);
+    fn restart_round(&mut self) {
+        let (records, ended) = (self.records, self.ended);
         self.begin_round();
-        (self.came, self.ended) = (came, ended);
+        (self.records, self.ended) = (records, ended);
     }
 
-    fn page(&mut self, known: &Known, name: &str, page: ShardPage, seen: &mut impl FnMut(StreamedChange)) {
+    fn page(
+        &mut self,
+        context: &OperationContext,
+        name: &str,
+        page: ShardPage,
+        seen: &mut impl FnMut(StreamedChange),
+    ) {
         let ShardPage { changes, last, ended } = page;
-        // Time to live goes on during a stop: its deletions do not show that somebody writes.
+        // Time to live goes on during a stop: its deletions do not show that an application writes.
         let expired =
             |change: &&StreamedChange| matches!(change.record.kind, ChangeKind::Remove { expired: true });
-        self.came += changes.iter().filter(|change| !expired(change)).count() as u64;
+        self.records += changes.iter().filter(|change| !expired(change)).count() as u64;
         let Some(shard) = self.shards.get_mut(name) else { return };
         match changes.last() {
             Some(newest) => {
                 shard.empty_since_ms = None;
-                shard.reached_now |= newest.seconds >= self.begun_seconds;
+                shard.is_caught_up |= newest.seconds >= self.begun_seconds;
             }
             None => {
-                let since = *shard.empty_since_ms.get_or_insert(known.now_ms);
-                shard.reached_now |= known.now_ms >= since + known.limits.quiet_ms;
+                let since = *shard.empty_since_ms.get_or_insert(context.now_ms);
+                shard.is_caught_up |= context.now_ms >= since + context.limits.quiet_ms;
             }
         }
         shard.after = last.or(shard.after.take());
@@ -226,7 +260,7 @@ impl StreamReading {
             // Its children are read in the next round.
             self.ended = true;
             if !self.parents.contains(name) {
-                self.listing.get_or_insert(None);
+                self.must_list();
             }
         }
         changes.into_iter().for_each(seen);

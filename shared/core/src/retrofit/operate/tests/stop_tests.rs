@@ -361,3 +361,15 @@ fn tidy_says_what_it_swept() {
     assert_eq!(outcome.end, End::Done, "{}", outcome.text());
     assert_eq!(outcome.counts.get("swept"), Some(&3));
 }
+
+#[test]
+fn a_comparison_that_takes_longer_than_the_stop_says_what_helps() {
+    let mut world = ready("moved");
+    let outcome = played(&mut world, Command::Switch(for_good()), |world, _, effect| {
+        let compares = matches!(effect, Effect::Page { of: PageSource::Scan(_), .. });
+        world.now_ms += if compares && world.head().phase == Phase::Closing { 200_000 } else { 0 };
+        None
+    });
+    assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
+    assert!(outcome.hint.unwrap().contains("a larger --stop-max"));
+}

@@ -1,8 +1,8 @@
-//! What is known while a command is at work, the times that it goes by, and what is said of a failure.
+//! The state that all parts of a command share, its time limits, and outcomes of failures.
 
 use super::effect::{Failure, TableFacts};
 use super::outcome::{End, Outcome};
-use crate::retrofit::control::{ControlError, RetrofitState};
+use crate::retrofit::control::{ControlError, RetrofitState, wait_after_change};
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::request::TableRole;
 
@@ -48,9 +48,9 @@ impl Limits {
         Limits { quiet_ms: 1_000, denied_ms: 0, in_flight_ms: 5_000, clock_skew_ms: 0, ..Limits::AWS };
 }
 
-/// What is known while a command is at work.
+/// The state that all parts of a command share.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Known {
+pub(super) struct OperationContext {
     pub(super) mapping: Mapping,
     /// The row as it was last read or written; `None` before there is one.
     pub(super) head: Option<RetrofitState>,
@@ -70,7 +70,7 @@ pub(super) struct Known {
     pub(super) failure: Option<Failure>,
 }
 
-impl Known {
+impl OperationContext {
     /// The row; every command but `run` begins with one.
     pub(super) fn head(&self) -> &RetrofitState {
         match &self.head {
@@ -83,11 +83,15 @@ impl Known {
         &self.tables[usize::from(role == TableRole::Target)]
     }
 
+    pub(super) fn know_table(&mut self, role: TableRole, facts: TableFacts) {
+        self.tables[usize::from(role == TableRole::Target)] = facts;
+    }
+
     pub(super) fn seconds(&self) -> u64 {
         self.now_ms / 1_000
     }
 
-    /// An outcome by what is known now.
+    /// An outcome with what the row says now.
     pub(super) fn over(&self, outcome: Outcome) -> Outcome {
         let outcome = outcome.of_row(&self.mapping, self.head.as_ref());
         Outcome { notes: self.notes.clone(), ..outcome }
@@ -103,46 +107,56 @@ impl Known {
 }
 
 /// What becomes of a failure.
+#[derive(Debug)]
 pub(super) enum OnFailure {
     /// It is tried again while its time lasts, then the operation fails.
     Retry,
     /// It was dealt with: the command is in another state now.
     Handled,
     /// The operation ends.
-    End(Outcome),
+    End(Box<Outcome>),
+}
+
+/// The second from which on nothing of the phase before is in flight, as a millisecond: the row has the second of another operator's clock, which
+/// may be off this one's.
+pub(super) fn settled_ms(context: &OperationContext, since: u64) -> u64 {
+    let limits = &context.limits;
+    let wait = wait_after_change(limits.in_flight_ms.div_ceil(1_000)) * 1_000 + limits.clock_skew_ms;
+    // A `since` in the future adds at most one full wait.
+    (since * 1_000 + wait).min(context.now_ms + wait)
 }
 
 /// The outcome of a failure that nothing else is done about.
-pub(super) fn failed(failure: &Failure) -> Outcome {
+pub(super) fn failure_outcome(failure: &Failure) -> Outcome {
     let outcome = Outcome::new(End::Failed, &failure.code, failure.message.clone());
     Outcome { hint: failure.hint.clone(), ..outcome }
 }
 
-/// What a table's tag says of the retrofit: the newest row that was in force.
+/// A table's tag: version and phase of the newest row that was in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TableMark {
+pub(super) struct TableTag {
     pub(super) version: u64,
     pub(super) phase: String,
 }
 
-impl TableMark {
-    pub(super) fn read(text: &str) -> Option<TableMark> {
+impl TableTag {
+    pub(super) fn read(text: &str) -> Option<TableTag> {
         let (version, phase) = text.split_once(' ')?;
-        Some(TableMark { version: version.parse().ok()?, phase: phase.to_owned() })
+        Some(TableTag { version: version.parse().ok()?, phase: phase.to_owned() })
     }
 
-    /// What the tag must say by this row.
+    /// The tag's text for this row.
     pub(super) fn text(head: &RetrofitState) -> String {
         format!("{} {}", head.version, head.phase.name())
     }
 }
 
 /// Another operator changed the row: it goes on from there.
-pub(super) fn raced(known: &Known, there: Option<&RetrofitState>) -> Outcome {
+pub(super) fn raced(context: &OperationContext, there: Option<&RetrofitState>) -> Outcome {
     let phase = there.map_or("gone", |head| head.phase.name());
     let message = format!(
         "another operator changed retrofit `{}` at the same time: it is `{phase}` now",
-        known.mapping.name()
+        context.mapping.name()
     );
     Outcome::new(End::Failed, "retrofit-raced", message)
         .hinted("let one operator at a time work, and run the command again")
