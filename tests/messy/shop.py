@@ -269,9 +269,10 @@ class Shop:
         self.finished()
 
     def filled(self):
-        self.programs.keyfold("run", RETROFIT)
-        time.sleep(WRITE_SECONDS)
-        self.programs.keyfold("run", RETROFIT)
+        """Backfilled and compared. While the application writes, a gate can be closed for a moment: `switch` looks again."""
+        for _ in range(2):
+            self.programs.keyfold("run", RETROFIT, codes=(0, 1))
+            time.sleep(WRITE_SECONDS)
 
     def finished(self):
         self.programs.keyfold("finish", RETROFIT)

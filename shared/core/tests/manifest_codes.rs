@@ -362,6 +362,20 @@ fn questions_and_retrofits() -> Vec<(&'static [&'static str], String)> {
         ),
         (&["bad-value"], retrofit("from = \"t\"\nto = \"t\"\nrename = { free = \"x\", more = \"free\" }")),
         (&["bad-value"], retrofit("from = \"t\"\nto = \"t\"\nrename = { free = \"x\" }\ndrop = [\"x\"]")),
+        (
+            &["bad-value"],
+            rest(
+                "[tables.t.indexes.one]\npartition = { attribute = \"k\", fold = \"{free}#{more}\" }\n\
+                 [tables.t.indexes.two]\npartition = { attribute = \"k\", fold = \"{free}#{more}\" }\nsort = \"n\"\n\
+                 [retrofits.r]\nfrom = \"t\"\nto = \"t\"\nfills = [\"one\"]",
+            ),
+        ),
+        (
+            &["bad-value"],
+            rest(
+                "[tables.t.indexes.byN]\npartition = \"n\"\n[retrofits.r]\nfrom = \"t\"\nto = \"t\"\nfills = [\"byN\"]",
+            ),
+        ),
         (&[], retrofit("from = \"t\"\nto = \"u\"\nrename = { free = \"x\", more = \"free\", id = \"key\" }")),
         (&["retrofit-key"], retrofit("from = \"t\"\nto = \"t\"\ndrop = [\"at\"]")),
         (&["retrofit-key"], retrofit("from = \"t\"\nto = \"t\"\nrename = { id = \"x\" }")),
@@ -428,6 +442,7 @@ fn strict() -> Vec<(&'static [&'static str], String)> {
         (&[], moved("drop = [\"doc\"]")),
         (&["entity-unknown"], entity("", "")),
         (&["entity-unknown"], entity("when = { PK = { begins-with = \"x#\" } }\n", "")),
+        (&[], entity("", "[tables.t.entities.x]\nwhen = { free = \"a\" }\n")),
         (&[], entity("when = { kind = \"a\" }\n", "")),
         (&[], entity("", "set = { PK = \"x#1\" }")),
         (&["rename-undeclared"], moved("rename = { fre = \"x\" }")),
