@@ -43,8 +43,8 @@ pub enum Disposition {
 }
 
 impl Batch {
-    /// The batch of these records, in the order in which the stream gave them. A record that is applied instead of others gets the
-    /// last old image that the retrofit takes, where its own is not taken: it has to tell that the item has left the retrofit.
+    /// The batch of these records, in the order in which the stream gave them. A record that is applied instead of others gets an
+    /// older old image if its own has no key at risk: in place, it shows which keys the updates have made wrong.
     pub fn of(job: &Job, records: &mut [Received]) -> Batch {
         let mut last: HashMap<SourceKey, usize> = HashMap::with_capacity(records.len());
         let mut fates = vec![Fate::Open; records.len()];
@@ -62,12 +62,14 @@ impl Batch {
                 (before, at)
             };
             fates[left] = Fate::With(kept);
-            let taken = |record: &Received| match record {
-                Received::Change(ChangeRecord { old: Some(old), .. }) => job.mapping().selects(old),
+            let has_keys = |record: &Received| match record {
+                Received::Change(ChangeRecord { old: Some(old), .. }) => {
+                    !job.mapping().keys_at_risk(old).is_empty()
+                }
                 _ => false,
             };
-            if !taken(&records[kept])
-                && taken(&records[left])
+            if !has_keys(&records[kept])
+                && has_keys(&records[left])
                 && let Ok([Received::Change(kept), Received::Change(left)]) =
                     records.get_disjoint_mut([kept, left])
             {

@@ -404,20 +404,25 @@ impl Mapping {
         Ok(Some(InPlaceUpdate { set, remove, unchanged }))
     }
 
-    /// The folded keys that the retrofit keeps right on an item of its table, with their values.
-    pub(super) fn keys_on(&self, stored: &Item) -> Vec<(Name, AttributeValue)> {
-        let is_key = |name: &Name| {
-            self.announced.get(name.as_str()).is_some_and(|why| why.contains(&Cause::FoldedKey))
+    /// In place, with `only`: the folded keys of an item that an update could make wrong for ever, with their values. These are the keys
+    /// of an item that the retrofit takes, and the right keys of any other item.
+    pub(super) fn keys_at_risk(&self, stored: &Item) -> Vec<(Name, AttributeValue)> {
+        if self.protocol != Protocol::InPlace || self.retrofit.only.is_empty() {
+            return Vec::new();
+        }
+        let wrong = match self.selects(stored) {
+            true => Vec::new(),
+            false => self.written_table.misfolded(&self.target.with_key_parts(stored)),
         };
-        stored
-            .iter()
-            .filter(|(name, _)| is_key(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
+        let is_key = |name: &Name| {
+            let causes = self.announced.get(name.as_str());
+            causes.is_some_and(|causes| causes.contains(&Cause::FoldedKey)) && !wrong.contains(&name.as_str())
+        };
+        let keys = stored.iter().filter(|(name, _)| is_key(name));
+        keys.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Takes off what an item in place still has of these keys, which it had when it was taken, where they are wrong by now. Nobody
-    /// corrects them any more.
+    /// Removes those of these keys that an item outside `only` still has and that are wrong: the retrofit does not correct them.
     pub(super) fn without_keys(
         &self,
         stored: &Item,

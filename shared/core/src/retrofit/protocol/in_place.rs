@@ -19,7 +19,7 @@ const ROUNDS_MAX: u32 = 8;
 pub(in crate::retrofit) struct InPlace {
     key: Arc<Item>,
     fence: Fence,
-    /// The keys that the item had when the retrofit took it last, if it may be that it does not take it any more.
+    /// For a record of an item outside `only`: the keys that the update can have made wrong.
     had: Vec<(Name, AttributeValue)>,
     rounds: u32,
 }
@@ -34,9 +34,8 @@ impl InPlace {
         fence: Fence,
     ) -> (InPlace, Turn) {
         let mapping = job.mapping();
-        let leaves =
-            |old: &&Item| mapping.selects(old) && item.as_ref().is_some_and(|item| !mapping.selects(item));
-        let had = old.filter(leaves).map_or_else(Vec::new, |old| mapping.keys_on(old));
+        let is_outside = item.as_ref().is_some_and(|item| !mapping.selects(item));
+        let had = old.filter(|_| is_outside).map_or_else(Vec::new, |old| mapping.keys_at_risk(old));
         let mut machine = InPlace { key: Arc::clone(key), fence, had, rounds: 0 };
         let turn = machine.update(job, item);
         (machine, turn)

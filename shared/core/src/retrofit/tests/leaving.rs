@@ -47,11 +47,15 @@ fn a_key_that_nobody_keeps_right_any_more_is_taken_off_once_it_is_wrong() {
     for other in [taken.clone(), stored("b", "done", "mine"), stored("b", "open", "open#1")] {
         assert!(!write.guard.holds(Some(&other)), "it has changed since: {other:?}");
     }
+    // It was right when the item left, and a later update made it wrong.
+    let (before, after) = (stored("b", "open", "open#1"), stored("b", "done", "open#1"));
+    assert!(removed(&mut job.apply(&changed("6", before, after)), &job).is_some());
     // It is right still; the application wrote it; the item was never taken.
     for (old, new) in [
         (taken.clone(), stored("b", "open", "open#1")),
         (taken.clone(), stored("b", "done", "mine")),
         (stored("b", "open", "mine"), stored("b", "done", "mine")),
+        (stored("b", "open", "open#1"), stored("b", "open", "open#1")),
     ] {
         assert_eq!(removed(&mut job.apply(&changed("5", old, new.clone())), &job), None, "{new:?}");
     }
