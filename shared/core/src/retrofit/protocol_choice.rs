@@ -91,7 +91,7 @@ pub(super) fn protocol(retrofit: &Retrofit, source: &Table, target: &Table) -> (
     }
     let reasons = moving_keys(retrofit, source, target);
     match reasons.into_values().next() {
-        None if is_by_entity(target) => (Protocol::Fenced, ProtocolReason::KeyIsFixedByEntity),
+        None if has_entity_keys(target) => (Protocol::Fenced, ProtocolReason::KeyIsFixedByEntity),
         None => (Protocol::Fenced, ProtocolReason::KeyIsFixed),
         Some(reason) => (Protocol::Ledger, reason),
     }
@@ -103,7 +103,7 @@ pub(super) fn moving_keys<'t>(
     source: &Table,
     target: &'t Table,
 ) -> BTreeMap<Option<&'t str>, ProtocolReason> {
-    if !is_by_entity(target) {
+    if !has_entity_keys(target) {
         let reason = key_is_fixed(retrofit, source, target).err();
         return reason.map(|reason| (None, reason)).into_iter().collect();
     }
@@ -115,7 +115,7 @@ pub(super) fn moving_keys<'t>(
 }
 
 /// True if a template of the target's primary key is for one entity only.
-fn is_by_entity(target: &Table) -> bool {
+pub(super) fn has_entity_keys(target: &Table) -> bool {
     target.key_attributes().flat_map(KeyAttribute::rules).any(|rule| rule.entity.is_some())
 }
 

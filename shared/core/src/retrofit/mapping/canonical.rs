@@ -17,11 +17,11 @@ use std::fmt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::entity_keys::{has_entity_keys, is_told_by_key};
+use super::folded::is_told_by_key;
 use crate::model::{
     Attribute, FoldRule, Index, KeyAttribute, KeySource, MisfitOf, Remedy, Retrofit, Table, When, WhenTest,
 };
-use crate::retrofit::protocol_choice::Protocol;
+use crate::retrofit::protocol_choice::{Protocol, has_entity_keys};
 use crate::value::{Hex, canonical as value};
 
 /// A digest of everything that decides which bytes are written where: work of two different ones must not mix.

@@ -11,13 +11,8 @@ use std::borrow::Cow;
 use super::Mapping;
 use crate::index::{ItemError, ItemProblem};
 use crate::key::Unfolded;
-use crate::model::{Entity, EntityId, FoldRule, KeyAttribute, Table, When};
+use crate::model::{EntityId, FoldRule, KeyAttribute, Table, When};
 use crate::value::{AttributeValue, Item, Name};
-
-/// True if a template of the primary key is for one entity only.
-pub(super) fn has_entity_keys(table: &Table) -> bool {
-    table.key_attributes().flat_map(KeyAttribute::rules).any(|rule| rule.entity.is_some())
-}
 
 impl Mapping {
     /// The target's key, by the entity that the source's key says.
@@ -84,13 +79,6 @@ impl Mapping {
         let key = self.target.key_attributes().map(|key| Some((Name::from(&key.name), made(key)?)));
         Some(Item::from(key.collect::<Option<Vec<_>>>()?))
     }
-}
-
-/// True if the table recognizes the entity by the beginning of a folded key.
-pub(super) fn is_told_by_key(table: &Table, entity: &Entity) -> bool {
-    let is_folded =
-        |when: &When| table.key_attributes().any(|key| key.name == when.attribute && !key.rules().is_empty());
-    entity.when.iter().any(is_folded)
 }
 
 /// The attribute values in a primary key, read by the templates of an entity; `None` if they cannot make this key.

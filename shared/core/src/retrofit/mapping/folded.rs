@@ -1,7 +1,7 @@
 //! Which attributes of a table are folded keys, and the values that a folded key says.
 
 use crate::key::Unfolded;
-use crate::model::{FoldRule, KeySource, Table};
+use crate::model::{Entity, FoldRule, KeySource, Table, When};
 use crate::value::{AttributeValue, Item};
 
 /// The attributes that a table's folded keys are stored in.
@@ -13,6 +13,13 @@ pub(super) fn made(table: &Table) -> Vec<String> {
 /// Is a folded key stored in this attribute?
 pub(super) fn is_folded(table: &Table, name: &str) -> bool {
     table.every_key().any(|(_, key)| key.name == name && matches!(key.source, KeySource::Folded(_)))
+}
+
+/// True if the table recognizes the entity by the beginning of a folded key.
+pub(super) fn is_told_by_key(table: &Table, entity: &Entity) -> bool {
+    let is_folded =
+        |when: &When| table.key_attributes().any(|key| key.name == when.attribute && !key.rules().is_empty());
+    entity.when.iter().any(is_folded)
 }
 
 /// The attributes that a primary key is made of, as the key says them.
