@@ -371,7 +371,7 @@ fn questions_and_retrofits() -> Vec<(&'static [&'static str], String)> {
             ),
         ),
         (
-            &["bad-value"],
+            &["bad-value", "nothing-to-retrofit"],
             rest(
                 "[tables.t.indexes.byN]\npartition = \"n\"\n[retrofits.r]\nfrom = \"t\"\nto = \"t\"\nfills = [\"byN\"]",
             ),
