@@ -45,6 +45,16 @@ pub fn needs(request: &Request) -> Vec<Needed> {
         "ExecuteStatement" => vec![statement(body)],
         "BatchExecuteStatement" => list(&body["Statements"]).map(statement).collect(),
         "ExecuteTransaction" => list(&body["TransactStatements"]).map(statement).collect(),
+        "GetResourcePolicy"
+        | "PutResourcePolicy"
+        | "DeleteResourcePolicy"
+        | "ListTagsOfResource"
+        | "TagResource" => {
+            let table = body["ResourceArn"].as_str().and_then(|arn| arn.split('/').nth(1));
+            vec![needed(operation, table.unwrap_or_default())]
+        }
+        // A stream has an ARN of its own, which this does not know.
+        "DescribeStream" | "GetShardIterator" | "GetRecords" => Vec::new(),
         _ => vec![needed(operation, table)],
     }
 }

@@ -83,8 +83,11 @@ impl Role {
 pub(crate) fn cannot_be_used_here(action: &str) -> Option<&'static str> {
     let (service, operation) = action.split_once(':').unwrap();
     match (service, operation) {
-        ("dynamodb", "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams") => {
-            Some("Lambda reads the stream by itself, with the function's role; here the poller does")
+        ("dynamodb", "DescribeStream" | "GetRecords" | "GetShardIterator" | "ListStreams") => Some(
+            "Lambda reads the stream by itself, with the function's role; here the poller does. The operator's reads are not looked at",
+        ),
+        ("dynamodb", "GetResourcePolicy" | "PutResourcePolicy" | "DeleteResourcePolicy") => {
+            Some("the embedded DynamoDB has no policies: writers are stopped by others here")
         }
         ("dynamodb", _) => None,
         ("kms", _) => Some("DynamoDB and SQS use the key on the function's behalf"),

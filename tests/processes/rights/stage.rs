@@ -1,8 +1,8 @@
 //! Tables on an embedded DynamoDB, the operator's commands, and functions with the template's permissions.
 
 use std::collections::BTreeMap;
-use std::process::Output;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
@@ -51,19 +51,14 @@ impl Stage {
         stage
     }
 
-    /// The output of a command of the operator, who has all permissions.
+    /// The output of a command, which has all permissions.
     pub(crate) async fn keyfold(&self, words: &[&str]) -> Value {
-        let output = self.tried(words).await;
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    /// The same, whether it succeeds or not.
-    async fn tried(&self, words: &[&str]) -> Output {
         let mut command = Command::new(program("keyfold"));
         command.current_dir(self.folder.path()).env_remove("KEYFOLD_MANIFEST").env("NO_COLOR", "1");
         command.env("AWS_ENDPOINT_URL_DYNAMODB", self.dynamo.endpoint()).arg("--json").args(words);
-        command.env("KEYFOLD_WAITS", "in-flight=0,quiet=1,lag=0").output().await.unwrap()
+        let output = command.env("KEYFOLD_WAITS", "in-flight=0,quiet=1,lag=0").output().await.unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// The function with this name in the template, with its role and its environment.
@@ -95,14 +90,8 @@ impl Stage {
         let log = Some(self.folder.path().join(format!("{name}.log")));
         let options = FunctionOptions::of(program(settings["binary"].as_str().unwrap()));
         let options = variables.into_iter().fold(options, |options, (name, value)| options.env(name, value));
-        Guarded { function: Arc::new(LocalFunction::new(FunctionOptions { log, ..options })), role }
-    }
-
-    /// Goes through the stages of a switch before the writers are stopped. The comparison may find differences.
-    pub(crate) async fn tidied(&self, retrofit: &str) {
-        self.tried(&["retrofit", "switch", retrofit, "--for-good"]).await;
-        let status = self.keyfold(&["retrofit", "status", retrofit]).await;
-        assert_eq!(status["phase"], "tidy", "{status}");
+        let time_max = Duration::from_secs(settings["timeout"].as_u64().unwrap());
+        Guarded { function: Arc::new(LocalFunction::new(FunctionOptions { log, time_max, ..options })), role }
     }
 
     /// The stream of a table.

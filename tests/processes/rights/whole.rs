@@ -8,7 +8,7 @@ use futures_util::stream;
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Expected, PageRequest, ScanPage, delete, load, put, scan_page};
 use keyfold_local::{PollerOptions, Start, StreamPoller};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::role::Role;
 use crate::stage::{Guarded, Stage, item};
@@ -30,19 +30,21 @@ pub(crate) struct Retrofit {
     pub(crate) switches: bool,
 }
 
-/// The three functions of a retrofit.
+/// The functions of a retrofit.
 pub(crate) struct Workers {
     pub(crate) replicator: Guarded,
     pub(crate) backfiller: Guarded,
     pub(crate) verifier: Guarded,
+    pub(crate) operator: Guarded,
 }
 
 impl Workers {
-    pub(crate) fn all(&self) -> [(&'static str, &Role); 3] {
+    pub(crate) fn all(&self) -> [(&'static str, &Role); 4] {
         [
             ("replicator", &*self.replicator.role),
             ("backfiller", &*self.backfiller.role),
             ("verifier", &*self.verifier.role),
+            ("operator", &*self.operator.role),
         ]
     }
 }
@@ -88,7 +90,7 @@ impl Retrofit {
         play.workers.backfiller.answer(&estimate).await;
         play.round("a", &poller).await;
         if self.tidies {
-            stage.tidied(self.name).await;
+            play.operate(json!({ "command": "tidy" }), "tidy").await;
             play.round("b", &poller).await;
         }
         poller.stop().await.unwrap();
@@ -98,7 +100,7 @@ impl Retrofit {
         }
         play.raced().await;
         if self.tidies_late {
-            stage.tidied(self.name).await;
+            play.operate(json!({ "command": "tidy" }), "tidy").await;
             play.late().await;
         }
         play.compare(true).await;
@@ -108,13 +110,28 @@ impl Retrofit {
             play.there_and_back().await;
             stage.keyfold(&["retrofit", "run", self.name]).await;
         }
-        let switch = ["retrofit", "switch", self.name, "--writers", "stay"];
-        stage.keyfold(if play.retrofit.in_place() { &switch[..3] } else { &switch }).await;
+        // Nothing follows the target any longer.
+        let switch = json!({ "command": "switch", "writers": "attested", "forGood": true });
+        match self.in_place() {
+            true => play.operate(json!({ "command": "switch" }), "cut-over").await,
+            false => play.operate(switch, "settled").await,
+        }
+        play.operate(json!({ "command": "finish" }), "finalised").await;
         play.workers
     }
 }
 
 impl Play<'_> {
+    /// The operator, until the operation is over.
+    async fn operate(&self, operation: Value, phase: &str) {
+        let event = json!({ "retrofit": self.retrofit.name, "operation": operation });
+        let mut end = self.workers.operator.answer(&event).await;
+        while end["done"] == false {
+            end = self.workers.operator.answer(&event).await;
+        }
+        assert_eq!((&end["success"], &end["phase"]), (&json!(true), &json!(phase)), "{end}");
+    }
+
     /// Writers, a backfill, an item that cannot be copied, damage and its repair.
     async fn round(&self, name: &str, poller: &StreamPoller) {
         self.write(name, poller).await;
@@ -205,10 +222,8 @@ impl Play<'_> {
     /// Writers of the target change, add and delete items; one of the source's continues.
     async fn there_and_back(&self) {
         let (client, database) = (self.stage.dynamo.client(), self.stage.dynamo.database());
-        let moved = |flags: &'static [&'static str]| async move {
-            let words =
-                [&["retrofit", "switch", self.retrofit.name, "--writers", "attested"], flags].concat();
-            self.stage.keyfold(&words).await
+        let moved = async |back: bool, phase: &str| {
+            self.operate(json!({ "command": "switch", "writers": "attested", "back": back }), phase).await;
         };
         let follow = async |id: &str| {
             let table = &self.stage.model.table(id).unwrap().name;
@@ -217,7 +232,7 @@ impl Play<'_> {
             StreamPoller::start(database, table, replicator, options).await.unwrap()
         };
         let pollers = [follow(self.retrofit.source).await, follow(self.retrofit.target).await];
-        moved(&[]).await;
+        moved(false, "reversed").await;
         let target = self.stage.model.table(self.retrofit.target).unwrap();
         for id in ["there1", "old01"] {
             let said = [("id", id), ("owner", "o1"), ("site", "p1"), ("kind", "k1"), ("origin", "old")];
@@ -227,7 +242,7 @@ impl Play<'_> {
         drained(&pollers[1]).await;
         self.put(event("old06", 1, "too late")).await;
         drained(&pollers[0]).await;
-        moved(&["--back"]).await;
+        moved(true, "tidy").await;
         for poller in pollers {
             poller.stop().await.unwrap();
         }
