@@ -106,14 +106,9 @@ impl Output {
         }
     }
 
-    /// A bold text, where the terminal has colours.
-    pub(crate) fn strong(&self, text: &str) -> String {
-        format!("{BOLD}{text}{PLAIN}")
-    }
-
-    /// A dim text, where the terminal has colours.
-    pub(crate) fn faint(&self, text: &str) -> String {
-        format!("{FAINT}{text}{PLAIN}")
+    /// A line for people in a style of a terminal, where it has colours.
+    pub(crate) fn styled(&self, style: &str, text: &str) {
+        let _ = writeln!(anstream::stdout().lock(), "{style}{}\x1b[0m", printable(text));
     }
 
     /// Should diagnostics be coloured? Not with `NO_COLOR`, not into a pipe.
@@ -121,11 +116,6 @@ impl Output {
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 }
-
-/// Styles until a text is printed. No text has these characters: Unicode keeps them for a program's own use.
-const BOLD: char = '\u{fdd0}';
-const FAINT: char = '\u{fdd1}';
-const PLAIN: char = '\u{fdd2}';
 
 /// The text without characters that change what a terminal shows of others: data could hide or reorder text with them. They are escaped as
 /// in JSON, so JSON stays the same JSON.
@@ -136,9 +126,6 @@ fn printable(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
         match letter {
-            BOLD => shown.push_str("\x1b[1m"),
-            FAINT => shown.push_str("\x1b[2m"),
-            PLAIN => shown.push_str("\x1b[0m"),
             '\n' | '\t' => shown.push(letter),
             letter if letter.is_control() || is_invisible(letter) => {
                 let units = letter
@@ -232,8 +219,7 @@ mod tests {
         assert_eq!(super::printable("\r\x1b[2J\u{202e}x"), "\\u000d\\u001b[2J\\u202ex");
         let kept = "Łódź 東京 \u{1f469}\u{200d}\u{1f467}\n\ta";
         assert_eq!(super::printable(kept), kept);
-        let out = super::Output::new(false);
-        assert_eq!(super::printable(&out.strong("a\x1b[31m")), "\x1b[1ma\\u001b[31m\x1b[0m");
+        assert_eq!(super::printable("\u{fdd0}a\u{fdd1}"), "\u{fdd0}a\u{fdd1}", "no data become a style");
     }
     use super::grouped;
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Pages that name files of the source in backticks.
-const PAGES_WITH_PATHS: [&str; 3] = ["docs/architecture.md", "docs/internals.md", "CONTRIBUTING.md"];
+const PAGES_WITH_PATHS: [&str; 4] =
+    ["docs/architecture.md", "docs/internals.md", "docs/security.md", "CONTRIBUTING.md"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -113,6 +114,43 @@ fn every_path_that_is_named_exists() {
     }
     assert!(absent.is_empty(), "these paths do not exist: {absent:#?}");
     assert!(checked > 20, "only {checked} paths were found");
+}
+
+/// The names of the tests in a source file.
+fn tests(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_test = false;
+    text.lines().map(str::trim_start).filter_map(move |line| {
+        is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        let name = line.strip_prefix("async fn ").or_else(|| line.strip_prefix("fn "))?;
+        std::mem::take(&mut is_test).then(|| name.split('(').next())?
+    })
+}
+
+#[test]
+fn every_right_that_an_attacker_lacks_has_its_test() {
+    let mut files = Vec::new();
+    ["cli", "functions", "shared", "tests"].iter().for_each(|folder| sources(Path::new(folder), &mut files));
+    let texts: Vec<String> = files.iter().map(|file| read(&root().join(file))).collect();
+    let known: Vec<&str> = texts.iter().flat_map(|text| tests(text)).collect();
+    let page = read(&root().join("docs/security.md"));
+    let (_, matrix) = page.split_once("\n## What each right allows\n").expect("the matrix");
+    let matrix = matrix.split("\n## ").next().unwrap_or_default();
+    let mut checked = 0;
+    for row in matrix.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 6, "{row}");
+        let names: Vec<&str> =
+            cells[3].split('`').skip(1).step_by(2).filter(|word| word.matches('_').count() > 1).collect();
+        assert_eq!(
+            names.is_empty(),
+            cells[3].is_empty() || cells[4] == "the same",
+            "no test is named: {row}"
+        );
+        let absent: Vec<_> = names.iter().filter(|name| !known.contains(*name)).collect();
+        assert!(absent.is_empty(), "there are no such tests: {absent:?}");
+        checked += names.len();
+    }
+    assert!(checked > 20, "only {checked} tests are named");
 }
 
 /// The output of `keyfold`.

@@ -218,15 +218,15 @@ struct Story<'o> {
 
 impl Story<'_> {
     fn title(&self, text: &str) {
-        self.say(&format!("\n{}\n", self.out.strong(text)));
+        self.say("\n\x1b[1m", text);
     }
 
     fn line(&self, text: &str) {
-        self.say(&format!("  {text}\n"));
+        self.say("  ", text);
     }
 
     fn command(&self, text: &str) {
-        self.say(&format!("  {}\n", self.out.faint(&format!("$ {text}"))));
+        self.say("  \x1b[2m", &format!("$ {text}"));
     }
 
     /// Prints the plan of the question.
@@ -241,9 +241,9 @@ impl Story<'_> {
         Ok(())
     }
 
-    fn say(&self, text: &str) {
+    fn say(&self, style: &str, text: &str) {
         if !self.out.json {
-            self.out.text(text);
+            self.out.styled(style, text);
         }
     }
 }
