@@ -29,6 +29,9 @@ pub(crate) const WRITE_BODY_BYTES_MAX: usize = 1024 * 1024;
 const CHANGES_MAX: usize = 200;
 const EXPECTED_MAX: usize = 100;
 
+/// The message of DynamoDB for an update after which the item would be larger than 400 KB: the size of what is stored is not known here.
+const UPDATE_TOO_LARGE: &str = "Item size to update has exceeded the maximum allowed size";
+
 /// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Write {
@@ -142,7 +145,7 @@ async fn change(
             not_found(table)
         }
         UpdateError::Refused(error) => refused(&error),
-        UpdateError::Dynamo(error) => error.into(),
+        UpdateError::Dynamo(error) => not_updated(table, error),
     })?;
     Ok((json!({ "consumedUnits": updated.consumed.units }), updated.consumed))
 }
@@ -301,6 +304,16 @@ fn failed(error: WriteError) -> Problem {
         WriteError::Item(error) => bad_item(&error),
         WriteError::Dynamo(error) => error.into(),
         error => Problem::new(500, error.code(), error.to_string()).maybe_hint(error.hint()),
+    }
+}
+
+fn not_updated(table: &Table, error: DynamoError) -> Problem {
+    match &error {
+        DynamoError::Invalid { detail, .. } if detail.reveal().contains(UPDATE_TOO_LARGE) => {
+            let detail = format!("the update would make the item of table `{}` larger than 400 KB", table.id);
+            Problem::new(400, "item-too-large", detail)
+        }
+        _ => error.into(),
     }
 }
 

@@ -95,7 +95,14 @@ impl Endpoint {
     pub fn parse(url: &str) -> Result<Endpoint, EndpointError> {
         let (scheme, rest) = url.split_once("://").ok_or(EndpointError)?;
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        if host.is_empty() || host.contains('@') || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
+        // `joe:pass/word@host` is a password with a slash, not a port.
+        let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map_or("", |(_, port)| port);
+        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+        if host.is_empty()
+            || host.contains('@')
+            || !is_port
+            || !rest.bytes().all(|byte| byte.is_ascii_graphic())
+        {
             return Err(EndpointError);
         }
         match scheme.to_ascii_lowercase().as_str() {

@@ -317,6 +317,46 @@ scope = { org = "jwt.org" }
 attributes = { id = "string", org = "string", note = "string" }
 indexes.byOrg.partition = { attribute = "GPK", fold = "{org}#{note}" }
 "#,
+    r##"
+[tables.t]
+name = "tableOfTheCase"
+partition = { attribute = "PK" }
+sort = { attribute = "SK" }
+scope = { org = "jwt.org" }
+attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, note = "string", state = "string" }
+indexes.byOrg.partition = { attribute = "GSI1PK" }
+indexes.byOrg.sort = { attribute = "GSI1SK" }
+indexes.byState.partition = ["state", "note"]
+[tables.t.entities.user]
+partition = "TENANT#{org}"
+sort = "USER#{id}"
+indexes.byOrg.partition = "USER#{id}"
+indexes.byOrg.sort = "TENANT#{org}"
+[tables.t.entities.order]
+partition = "ORDER#{id}"
+sort = "ORDER"
+indexes.byOrg.partition = "TENANT#{org}"
+indexes.byOrg.sort = "{note}"
+[tables.t.entities.device]
+partition = "DEVICE#{id}"
+sort = "DEVICE"
+indexes.byOrg.partition = "DEVICE#{state}"
+indexes.byOrg.sort = "{org}#{note}"
+"##,
+    r##"
+[tables.t]
+name = "tableOfTheCase"
+verbatim = true
+partition = { attribute = "PK" }
+scope = { org = "jwt.org" }
+attributes = { org = { type = "string", from-key = true }, id = { type = "string", from-key = true }, note = "string", state = "string" }
+indexes.byOrg.partition = { attribute = "GSI1PK" }
+[tables.t.entities.tenant]
+partition = "TENANT#{org}#{id}"
+[tables.t.entities.order]
+partition = "ORDER#{id}"
+indexes.byOrg.partition = "TENANT#{org}#{note}[#{state}]"
+"##,
 ];
 
 /// A generated manifest whose table has a scope, most often one that only keys hold, and can be written.

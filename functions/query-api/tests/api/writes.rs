@@ -5,7 +5,7 @@ use keyfold_local::EmbeddedDynamo;
 use keyfold_query_api::{Api, Auth, Grants, Limits};
 use serde_json::{Value, json};
 
-use crate::request::{Got, Sent, api_of, member, send, send_event};
+use crate::request::{Got, Sent, WRITE_SCOPE, api_of, member, send, send_event};
 
 const MANIFEST: &str = r#"
 [deploy]
@@ -231,6 +231,17 @@ async fn what_cannot_be_written_is_refused_and_nothing_is_sent() {
 }
 
 #[tokio::test]
+async fn an_update_that_makes_an_item_too_large_is_the_callers_mistake() {
+    let (_dynamo, api) = world().await;
+    let half = "x".repeat(250_000);
+    let put = json!({ "table": "notes", "item": { "id": "1", "text": half } });
+    assert_eq!(wrote(&api, "/put", &put).await.status, 201);
+    let grown = json!({ "table": "notes", "key": { "id": "1" }, "set": { "more": half } });
+    let got = wrote(&api, "/update", &grown).await;
+    assert_eq!((got.status, &got.body["code"]), (400, &json!("item-too-large")), "{}", got.body);
+}
+
+#[tokio::test]
 async fn only_who_may_write_writes() {
     let body = json!({ "table": "notes", "item": note("1") });
     let sent = |claims: Value| Sent::post("/put", body.to_string()).by(claims);
@@ -251,17 +262,45 @@ async fn only_who_may_write_writes() {
     let open = Limits { auth: Auth::Open, ..Limits::default() };
     let open = api_of(MANIFEST, "http://127.0.0.1:9", open).with_grants(grants);
     assert_eq!(code(&open, Value::Null).await, "not-granted", "open, and still only with the grant");
-    // Without a required scope, only an IAM policy can admit a writer. A claim with that name proves nothing.
-    let ungranted = closed().with_grants(Grants::default());
-    for claims in
-        [json!({ "sub": "joe1" }), json!({ "sub": "joe1", "iam": { "userArn": "x" }, "iam.userArn": "x" })]
-    {
-        assert_eq!(code(&ungranted, claims).await, "not-granted");
+}
+
+/// API Gateway sets `requestContext.authorizer`; everything else of an event comes from the caller, and each authorizer has a place of its own.
+#[tokio::test]
+async fn without_a_write_scope_no_other_authorizer_is_a_policy_of_iam() {
+    let api = closed().with_grants(Grants::default());
+    let body = json!({ "table": "notes", "item": note("1") });
+    let sent = Sent { query: "iam.userArn=x".to_owned(), ..Sent::post("/put", body.to_string()) };
+    let mut event: Value = serde_json::from_str(&sent.by(Value::Null).event()).unwrap();
+    let arn = json!("arn:aws:iam::123456789012:user/joe1");
+    let iam = json!({ "userArn": arn });
+    event["iam"] = iam.clone();
+    event["headers"] =
+        json!({ "iam": arn, "iam.userArn": arn, "x-authorizer": json!({ "iam": iam }).to_string() });
+    event["requestContext"]["identity"] = iam.clone();
+    event["requestContext"]["iam"] = iam.clone();
+    let claims =
+        json!({ "sub": "joe1", "scope": WRITE_SCOPE, "iam": iam, "iam.userArn": arn, "userArn": arn });
+    for (authorizer, code) in [
+        (Value::Null, "not-authenticated"),
+        (json!({}), "not-authenticated"),
+        (json!({ "jwt": { "claims": claims, "scopes": ["iam"] } }), "not-granted"),
+        (json!({ "lambda": claims }), "not-granted"),
+        (json!({ "lambda": { "principalId": arn, "authorizer": { "iam": iam } } }), "not-granted"),
+        (json!({ "claims": claims, "principalId": arn }), "not-authenticated"),
+        (json!({ "userArn": arn, "iam.userArn": arn, "IAM": iam }), "not-authenticated"),
+        (json!({ "iam": arn }), "not-granted"),
+        (json!({ "iam": { "userArn": "" } }), "not-authenticated"),
+        (json!({ "iam": { "userArn": [arn] } }), "not-authenticated"),
+        (json!({ "iam": { "accessKey": "AKIA", "cognitoIdentity": iam } }), "not-granted"),
+        (json!({ "iam": iam }), "not-reached"),
+    ] {
+        event["requestContext"]["authorizer"] = authorizer.clone();
+        assert_eq!(send_event(&api, &event.to_string()).await.body["code"], code, "{authorizer}");
     }
-    let mut event: Value = serde_json::from_str(&sent(Value::Null).event()).unwrap();
-    event["requestContext"]["authorizer"] =
-        json!({ "iam": { "userArn": "arn:aws:iam::123456789012:user/joe1" } });
-    assert_eq!(send_event(&ungranted, &event.to_string()).await.body["code"], "not-reached");
+    // It has no tenant.
+    let task = json!({ "table": "tasks", "item": { "org": "acme", "project": "p", "id": "1" } });
+    event["body"] = task.to_string().into();
+    assert_eq!(send_event(&api, &event.to_string()).await.body["code"], "claim-missing");
 }
 
 #[tokio::test]

@@ -26,12 +26,18 @@ fn the_scheme_says_whether_there_is_tls() {
 
 #[test]
 fn an_invalid_endpoint_is_not_shown_and_a_password_is_never_taken() {
-    for url in ["htps://joe:pass-word@example.com", "joe:pass-word@host", "http://joe:pass-word@host:8000/x"]
-    {
+    for url in [
+        "htps://joe:pass-word@example.com",
+        "joe:pass-word@host",
+        "http://joe:pass-word@host:8000/x",
+        "http://joe:pass-word/@host:8000",
+    ] {
         let error = Endpoint::parse(url).unwrap_err();
         assert!(!format!("{error} {error:?}").contains("pass-word"), "{error}");
     }
-    assert!(Endpoint::parse("http://host/a@b").is_ok());
+    for url in ["http://host/a@b", "http://host:8000", "http://[::1]:8000/", "http://[::1]"] {
+        assert!(Endpoint::parse(url).is_ok(), "{url}");
+    }
 }
 
 #[test]
