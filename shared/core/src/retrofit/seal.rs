@@ -20,9 +20,9 @@ use crate::value::Item;
 /// How many seals a generation has.
 pub const SEALS: u16 = 1_024;
 
-/// The writes that end this generation of the retrofit. Each may be repeated.
-pub fn seals(retrofit: &str, generation: Generation) -> impl Iterator<Item = Write> + '_ {
-    (0..SEALS).map(move |number| Write {
+/// The writes that end this generation of the retrofit, from this one on. Each may be repeated.
+pub fn seals(retrofit: &str, generation: Generation, from: u16) -> impl Iterator<Item = Write> + '_ {
+    (from..SEALS).map(move |number| Write {
         role: TableRole::Control,
         action: Action::Put(key(retrofit, number, generation)),
         // A row of keys alone: whoever writes it writes the same.

@@ -177,7 +177,7 @@ impl Part for Store {
 pub(super) struct Seals {
     retrofit: String,
     generation: Generation,
-    written: usize,
+    written: u16,
 }
 
 impl Seals {
@@ -187,7 +187,7 @@ impl Seals {
     }
 
     fn some(&self) -> Vec<Write> {
-        seal::seals(&self.retrofit, self.generation).skip(self.written).take(SEALS_AT_ONCE).collect()
+        seal::seals(&self.retrofit, self.generation, self.written).take(SEALS_AT_ONCE).collect()
     }
 }
 
@@ -195,7 +195,7 @@ impl Part for Seals {
     type End = ();
 
     fn next(&self, _context: &OperationContext) -> PartStep<()> {
-        if self.written >= usize::from(seal::SEALS) {
+        if self.written >= seal::SEALS {
             return PartStep::Over(());
         }
         PartStep::Ask(Effect::Send(self.some()))
@@ -205,7 +205,7 @@ impl Part for Seals {
         let Reply::Responses(responses) = reply else { unreachable!("{reply:?} does not answer seals") };
         // Any other answer means that it is not written.
         let written = |response: &&Response| matches!(response, Response::Written);
-        self.written += responses.iter().take_while(written).count();
+        self.written += responses.iter().take_while(written).count() as u16;
         if let Some(response) = responses.iter().find(|response| !written(response)) {
             context.failure = Some(Failure::refused("a seal", response));
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 mod commands;
+mod shards;
 mod table;
 
 use super::*;

@@ -274,7 +274,7 @@ pub(super) fn seals(scene: &Scene, generation: Generation) -> Seals {
     MADE.with_borrow_mut(|made| {
         let seals = made.entry((scene.layout, generation)).or_insert_with(|| {
             let asked = asked(scene);
-            let all = seal::seals(scene.mapping.name(), generation).enumerate();
+            let all = seal::seals(scene.mapping.name(), generation, 0).enumerate();
             all.filter(|(_, write)| asked.contains(&control_partition(key_in(&write.action)))).collect()
         });
         Rc::clone(seals)
