@@ -329,7 +329,7 @@ impl Arrivals {
 
     /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
     /// or stuck holds nobody up; carrying a change twice does no harm.
-    pub(super) fn to_carry(&mut self, before_seconds: u64) -> Vec<ItemTask> {
+    pub(super) fn carry_tasks(&mut self, before_seconds: u64) -> Vec<ItemTask> {
         let late = |item: &&mut StreamItem| {
             matches!(item.pending, Pending::NotArrived | Pending::NotAccepted)
                 && item.seconds < before_seconds

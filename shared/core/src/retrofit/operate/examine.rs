@@ -82,13 +82,13 @@ impl Examining {
         context: &mut OperationContext,
         arrivals: &mut Arrivals,
         reply: Reply,
-    ) -> Result<(), Option<RetrofitState>> {
+    ) -> Result<(), Option<Box<RetrofitState>>> {
         match reply {
             Reply::Items(items) => {
                 let there = RetrofitState::read(context.mapping.name(), one_row(&items)).ok();
                 if there.as_ref().map(|head| head.version) != Some(context.head().version) {
                     context.head = there.clone();
-                    return Err(there);
+                    return Err(there.map(Box::new));
                 }
                 self.checked = true;
             }

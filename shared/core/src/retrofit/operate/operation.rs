@@ -388,7 +388,7 @@ impl Operation {
             Command::Run(run) => OperationStage::Run(Box::new(RunMachine::new(run.clone(), context))),
             Command::Tidy(_) => OperationStage::Tidy(Box::new(TidyMachine::new(context))),
             Command::Switch(switch) => self.switching(switch.clone()),
-            Command::Readers(readers) => self.readers(readers.clone()),
+            Command::Readers(readers) => self.readers(readers),
             Command::Finish(finish) => {
                 OperationStage::Finish(Box::new(FinishMachine::new(finish.clone(), context)))
             }
@@ -401,14 +401,14 @@ impl Operation {
     fn switching(&self, switch: Switch) -> OperationStage {
         let head = self.context.head();
         if head.phase == Phase::CutOver && head.protocol != Protocol::InPlace && !switch.check {
-            return self.readers(Readers { back: switch.back, limits: switch.limits });
+            return self.readers(&Readers { back: switch.back, limits: switch.limits });
         }
         OperationStage::Switch(Box::new(SwitchMachine::new(switch, &self.context)))
     }
 
     /// In place there is one table: its indexes are opened or closed.
-    fn readers(&self, readers: Readers) -> OperationStage {
-        let Readers { back, limits } = readers;
+    fn readers(&self, readers: &Readers) -> OperationStage {
+        let Readers { back, limits } = *readers;
         if self.context.head().protocol != Protocol::InPlace {
             return OperationStage::Readers(Box::new(ReadersMachine::new(back, &self.context)));
         }

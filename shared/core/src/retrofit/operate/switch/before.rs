@@ -264,7 +264,7 @@ impl SwitchMachine {
         let before = context.seconds().saturating_sub(USUAL_LAG_SECONDS);
         match self.options.check {
             true => Vec::new(),
-            false => self.drain_mut().arrivals.to_carry(before),
+            false => self.drain_mut().arrivals.carry_tasks(before),
         }
     }
 

@@ -138,7 +138,7 @@ impl Drain {
         context: &mut OperationContext,
         round: &mut Round,
         reply: Reply,
-    ) -> Result<(), Option<RetrofitState>> {
+    ) -> Result<(), Option<Box<RetrofitState>>> {
         let arrivals = &mut self.arrivals;
         if arrivals.next().is_some() {
             arrivals.take(context, reply);

@@ -19,7 +19,7 @@ impl SwitchMachine {
         let Some(drain) = &mut self.drain else { unreachable!("the streams were opened") };
         match drain.take(context, round, reply) {
             Ok(()) => None,
-            Err(there) => Some(self.raced(context, there.as_ref())),
+            Err(there) => Some(self.raced(context, there.as_deref())),
         }
     }
 

@@ -100,7 +100,7 @@ impl SwitchMachine {
                 SwitchStage::Sealing(Seals::of(context.head()))
             }
             RoundPurpose::CheckEmpty if is_idle => {
-                let tasks = self.drain_mut().arrivals.to_carry(u64::MAX);
+                let tasks = self.drain_mut().arrivals.carry_tasks(u64::MAX);
                 match tasks.is_empty() {
                     true => self.probe_or_wait(context),
                     false => SwitchStage::Carrying { tasks },
