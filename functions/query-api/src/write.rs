@@ -240,20 +240,20 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 
 fn attributes(table: &Table, text: &RawValue) -> Result<Item, Problem> {
     let item = item_of_json(table, text.get()).map_err(|error| bad_json(&error))?;
-    match item.values().all(are_named) {
-        true => Ok(item),
-        false => Err(Problem::malformed("a member of a map has no name")),
+    match item.values().find_map(unstorable) {
+        None => Ok(item),
+        Some(detail) => Err(Problem::malformed(detail)),
     }
 }
 
-/// Has each member of the maps in this value a name?
-fn are_named(value: &AttributeValue) -> bool {
+/// A part of this value that JSON can express and DynamoDB refuses.
+fn unstorable(value: &AttributeValue) -> Option<&'static str> {
     match value {
-        AttributeValue::L(list) => list.iter().all(are_named),
-        AttributeValue::M(members) => {
-            members.iter().all(|(name, value)| !name.is_empty() && are_named(value))
-        }
-        _ => true,
+        AttributeValue::L(list) => list.iter().find_map(unstorable),
+        AttributeValue::M(members) if members.contains_key("") => Some("a member of a map has no name"),
+        AttributeValue::M(members) => members.values().find_map(unstorable),
+        AttributeValue::Null(false) => Some("a `NULL` is not `true`"),
+        _ => None,
     }
 }
 

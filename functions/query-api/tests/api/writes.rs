@@ -197,6 +197,13 @@ async fn what_cannot_be_written_is_refused_and_nothing_is_sent() {
         ("/put", put(json!({ "id": "1", (name_too_long): 1 })), 400, "item-attribute-name"),
         ("/put", put(json!({ "id": "1", "a": [{ "": 1 }] })), 400, "malformed-request"),
         ("/update", update(json!({ "": 1 })), 400, "item-attribute-name"),
+        ("/update", update(json!({ "a": { "NULL": false } })), 400, "malformed-request"),
+        (
+            "/delete",
+            changed(json!({ "if": { "a": { "L": [{ "NULL": false }] } } })),
+            400,
+            "malformed-request",
+        ),
         ("/update", update(many.clone()), 400, "over-limit"),
         ("/update", changed(json!({ "remove": ["keyfold_fence"] })), 400, "item-attribute-reserved"),
         ("/update", changed(json!({ "remove": [""] })), 400, "item-attribute-name"),

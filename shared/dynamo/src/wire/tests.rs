@@ -470,6 +470,18 @@ async fn keys_that_were_left_are_asked_for_again() {
     assert_eq!(server.answers_left(), 0);
 }
 
+/// Each value takes many times its text in memory, so the bound on bytes is not enough.
+#[tokio::test]
+async fn an_answer_with_more_values_than_fit_is_not_decoded() {
+    for (values, is_read) in [(1000, true), (1_100_000, false)] {
+        let list = vec![r#"{"NULL":true}"#; values].join(",");
+        let page = format!(r#"{{"Items":[{{"a":{{"L":[{list}]}}}}],"Count":1,"ScannedCount":1}}"#);
+        let (client, _) = scripted(&[(200, &page), (200, &page), (200, &page)]);
+        let scan = ScanPage { page: request(), ..ScanPage::default() };
+        assert_eq!(crate::scan_page(&client, &scan).await.is_ok(), is_read, "{values}");
+    }
+}
+
 /// A 2xx with half a body fails in the same way as without our decoder.
 #[tokio::test]
 async fn half_a_page_is_the_error_that_the_sdk_makes_of_it() {
