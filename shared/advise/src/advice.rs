@@ -15,7 +15,6 @@ use crate::design::Design;
 use crate::missing::missing_attribute;
 use crate::price::{self, Cost};
 use crate::search::Search;
-use crate::workload::Asked;
 
 /// An answer of more read units than this is called costly: it reads most of a MB.
 const COSTLY_UNITS: f64 = 100.0;
@@ -149,7 +148,7 @@ pub(crate) fn advice(
     let table = advised_model.table(&search.table.id)?;
     let prices = &model.prices;
     let questions: Vec<AdvisedQuestion> =
-        search.workload.asked.iter().map(|asked| question(search.table, table, *asked, model)).collect();
+        (0..search.workload.asked.len()).map(|at| question(search, table, at, model)).collect();
     let gap = (search.solved.dollars - search.solved.lower_bound).max(0.0);
     let now_reads = questions.iter().filter_map(|one| one.dollars_now).sum();
     let reads = questions.iter().filter_map(|one| one.dollars).sum();
@@ -238,7 +237,9 @@ fn next(table: &Table, new: &[Named<'_>], retrofit: Option<&str>, is_new_table: 
     steps
 }
 
-fn question(before: &Table, table: &Table, asked: Asked<'_>, model: &Model) -> AdvisedQuestion {
+fn question(search: &Search<'_>, table: &Table, at: usize, model: &Model) -> AdvisedQuestion {
+    let (before, asked) = (search.table, search.workload.asked[at]);
+    let could_be_served = search.choices[at].as_ref().is_ok_and(|choices| !choices.is_empty());
     let planned =
         |table: &Table| plan_question(table, asked.question, asked.with_optional, &Readiness::complete());
     let dollars =
@@ -254,7 +255,10 @@ fn question(before: &Table, table: &Table, asked: Asked<'_>, model: &Model) -> A
         dollars: outcome.as_ref().ok().map(dollars),
         dollars_now: planned(before).as_ref().ok().map(dollars),
         unserved: outcome.as_ref().err().map(PlanError::to_string),
-        needs: needs.then(|| missing_attribute(table, asked.question)),
+        needs: needs.then(|| match &outcome {
+            Err(_) if could_be_served => "the limit of indexes leaves none for it: allow one more".to_owned(),
+            _ => missing_attribute(table, asked.question),
+        }),
     }
 }
 
@@ -339,7 +343,9 @@ fn designs_of(search: &Search<'_>, new: &[Named<'_>], needs: &[usize]) -> String
         let design = &search.candidates[*at].design;
         let known = new.iter().find(|named| named.design == design).map(|named| named.name.clone());
         let kind = if design.kind == IndexKind::Local { "local " } else { "" };
-        known.unwrap_or_else(|| format!("a {kind}index like `{}`", design.name(search.table, &|_| false)))
+        known.unwrap_or_else(|| {
+            format!("another {kind}index like `{}`", design.name(search.table, &|_| false))
+        })
     };
     needs.iter().map(one).collect::<Vec<_>>().join(" and ")
 }

@@ -123,9 +123,13 @@ impl Key {
     fn sort_template(&self, table: &Table, entity: Option<EntityId>) -> String {
         let mut text = String::new();
         for (at, name) in self.sort.iter().enumerate() {
-            let separator = if at > 0 { SEPARATOR } else { "" };
-            let one = part(table, entity, name);
             let is_tail = self.has_tail && at + 1 == self.sort.len();
+            // A key is never empty: a tail alone has its attribute's name in front.
+            if is_tail && at == 0 {
+                text += &literal(name);
+            }
+            let separator = if at > 0 || is_tail { SEPARATOR } else { "" };
+            let one = part(table, entity, name);
             let _ =
                 if is_tail { write!(text, "[{separator}{one}]") } else { write!(text, "{separator}{one}") };
         }

@@ -131,7 +131,7 @@ impl<'q> Part<'q> {
                     continue;
                 }
                 let with_tail = Key { has_tail: true, ..key.clone() };
-                let can_be_tail = key.sort.len() > 1 && !self.always_has(table, key.sort.last());
+                let can_be_tail = !key.sort.is_empty() && !self.always_has(table, key.sort.last());
                 keys.push(key);
                 keys.extend(can_be_tail.then_some(with_tail));
             }
