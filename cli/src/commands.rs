@@ -1,5 +1,6 @@
 //! The command line as data, and the commands, one file each with its arguments.
 
+mod advise;
 mod ask;
 mod audit;
 mod bundle;
@@ -89,6 +90,14 @@ pub(crate) enum Command {
         #[arg(long)]
         explain: bool,
     },
+    /// Find the cheapest set of indexes that answers the manifest's questions, and add it to the manifest.
+    #[command(
+        after_help = "Examples:\n  keyfold advise\n  keyfold advise orders --write\n  keyfold advise orders --explain ofCustomer\n\n\
+                            `rate = \"40/s\"` in a question says how often it is asked, and `expect = { items, item-bytes, writes }` in a table or an\n\
+                            entity what it holds. What the manifest does not say is assumed, and listed. Existing indexes are kept. The exit code is 1\n\
+                            if a question stays without an answer, or the budget is too small. See docs/advise.md."
+    )]
+    Advise(advise::AdviseArgs),
     /// Ask a question of the manifest and print the answer; without a question, list them.
     #[command(after_help = "Examples:\n  keyfold ask\n  \
                             keyfold ask whenDidUserActOnResource resourceId=123bbb action=viewed accessedBy=joe1 timestamp.beginsWith=2017-03\n\n\
@@ -213,6 +222,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         }
         Command::Completions { shell } => completions(*shell, out),
         Command::Plan { table, explain } => plan::run(globals, table.as_deref(), *explain, out),
+        Command::Advise(args) => advise::run(globals, args, out),
         Command::Ask(args) => ask::ask(globals, args, out),
         Command::Query(args) => ask::query(globals, args, out),
         Command::Put(args) => write::put(globals, args, out),

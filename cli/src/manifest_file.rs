@@ -72,3 +72,11 @@ pub(crate) fn table<'m>(model: &'m Model, name: &str) -> anyhow::Result<&'m Tabl
         format!("the manifest has no table `{name}`; its tables are: {}", names.join(", "))
     })
 }
+
+/// Replaces a manifest: the whole file is written under another name, then renamed.
+pub(crate) fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let beside = path.with_extension("toml.new");
+    std::fs::write(&beside, text).with_context(|| format!("cannot write `{}`", beside.display()))?;
+    std::fs::rename(&beside, path).with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(())
+}

@@ -2,10 +2,9 @@
 //! it, added to a manifest.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use keyfold_core::key::{KeyMode, Part};
 use keyfold_core::manifest;
 use keyfold_core::model::{Attribute, AttributeKind, IndexKind, KeySource, Model, Table};
@@ -74,7 +73,7 @@ pub(super) fn run(
         out.styled_note(parsed.render(&text, out.colour()));
         bail!("the index does not fit into `{}`; nothing was changed", file.name);
     }
-    replace(path, &text)?;
+    manifest_file::replace(path, &text)?;
     let value = json!({
         "manifest": file.name, "table": table.id, "index": addition.index,
         "retrofit": addition.retrofit, "added": addition.text, "why": addition.why,
@@ -299,12 +298,4 @@ fn next(addition: &Addition) -> String {
         steps.extend(verbs.map(|verb| format!("keyfold retrofit {verb} {retrofit}")));
     }
     steps.into_iter().map(|step| format!("  {step}\n")).collect()
-}
-
-/// Writes the whole file under another name, then renames it.
-fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
-    let beside = path.with_extension("toml.new");
-    std::fs::write(&beside, text).with_context(|| format!("cannot write `{}`", beside.display()))?;
-    std::fs::rename(&beside, path).with_context(|| format!("cannot write `{}`", path.display()))?;
-    Ok(())
 }
