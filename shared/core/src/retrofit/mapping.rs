@@ -322,14 +322,21 @@ impl Mapping {
         names.filter(|name| !is_replaced(name) && !is_stored(name)).collect()
     }
 
-    /// Stores an attribute that was only in the source's keys if no key of the new item tells it: it would be lost.
+    /// Stores an attribute that was only in the source's keys if no key of the new item tells it: it would be lost. A source key that
+    /// the item carries along tells the target's writers nothing, so it does not count for an attribute of the target's keys.
     fn store_untold(&self, mapped: &mut Item, values: Vec<(Name, AttributeValue)>) {
         if values.is_empty() {
             return;
         }
-        let told = [self.target.key_parts(mapped), self.source.key_parts(mapped)].concat();
+        let (by_target, by_source) = (self.target.key_parts(mapped), self.source.key_parts(mapped));
+        let entity = self.target.entity_of(mapped).ok().flatten();
+        let is_folded = |name: &Name| {
+            let mut rules = self.target.every_key().filter_map(|(_, key)| FoldRule::of(key.rules(), entity));
+            rules.any(|rule| rule.template.attributes().any(|part| name == part))
+        };
         for value in values {
-            if !mapped.contains_key(&value.0) && !told.contains(&value) {
+            let is_told = by_target.contains(&value) || (by_source.contains(&value) && !is_folded(&value.0));
+            if !mapped.contains_key(&value.0) && !is_told {
                 mapped.extend([value]);
             }
         }

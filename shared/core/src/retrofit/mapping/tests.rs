@@ -271,6 +271,38 @@ fn an_id_goes_where_the_target_has_it() {
     assert_eq!(to_entities.target_item(&stored).unwrap(), Some(stored), "the target reads its key");
 }
 
+/// The source's key comes along as data. The target's writers cannot read an id from it, and their keys are made of that id.
+#[test]
+fn an_id_that_the_targets_keys_fold_is_stored_unless_one_of_them_tells_it() {
+    let manifest = r##"
+[tables.aaa]
+partition = { attribute = "PK" }
+attributes = { id = { type = "string", from-key = true }, state = "string" }
+entities.c = { when = { PK = { begins-with = "c#" } }, partition = "c#{id}" }
+[tables.bbb]
+partition = { attribute = "PK2", fold = "{PK}" }
+attributes = { PK = "string", id = { type = "string", from-key = true }, state = "string" }
+indexes.byId = { partition = "{id|upper}" }
+indexes.byState = { partition = "{state}#{id}" }
+[retrofits.r]
+from = "aaa"
+to = "bbb"
+"##;
+    let there = mapping(manifest, "r");
+    for (stored, added) in [
+        (r##"{"PK":{"S":"c#a7"}}"##, "PK2 byId_pk id"),
+        (r##"{"PK":{"S":"c#a7"},"state":{"S":"open"}}"##, "PK2 byId_pk byState_pk"),
+    ] {
+        let stored = item(stored);
+        let target = there.target_item(&stored).unwrap().unwrap();
+        let names: Vec<_> =
+            target.keys().map(Name::as_str).filter(|name| !stored.contains_key(*name)).collect();
+        assert_eq!(names.join(" "), added);
+        assert_eq!(there.target().with_keys(target.clone()).unwrap(), target, "its writers fold the same");
+        assert!(there.reverse().unwrap().carried(Cow::Owned(target)).is_ok());
+    }
+}
+
 #[test]
 fn in_place_no_attribute_that_only_a_key_holds_is_lost_or_stored() {
     let manifest = r##"
