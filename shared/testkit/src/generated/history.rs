@@ -409,6 +409,10 @@ impl Play<'_> {
         };
         let Some(new) = new.filter(|new| table.check_item(new).is_ok()) else { return };
         let (Some(text), Some(key)) = (key_text(table, &new), table.key_of(&new)) else { return };
+        // A stream has no record of a write that changes nothing.
+        if self.world.items(TableRole::Source).get(&text) == Some(&new) {
+            return;
+        }
         let is_noted = images.get(&text).is_some_and(|image| {
             let without = |item: &Item| {
                 let mut item = messy::without_marks(item);
