@@ -39,6 +39,10 @@ const DIGITS: &str = "0123456789";
 const HEX_DIGITS: &str = "0123456789abcdef";
 const PLAIN_NUMBER: &str = "-.0123456789";
 const ORDERED_NUMBER: &str = "!0123456789nop~";
+/// A number whose digits may be escaped: `%39` for `9`, where `9` follows.
+const ESCAPED_NUMBER: &str = "-.%0123456789ABCDEF";
+/// The characters of an escaped character.
+const ESCAPE: &str = "%0123456789ABCDEF";
 
 impl CharClass {
     fn meets(&self, other: &CharClass) -> bool {
@@ -130,7 +134,9 @@ impl Field {
             Codec::Number => many(CharClass::OneOf(ORDERED_NUMBER)),
             Codec::Shard(_) | Codec::Modulo(_) => many(CharClass::OneOf(DIGITS)),
             Codec::Hex => many(CharClass::OneOf(HEX_DIGITS)),
-            Codec::Text if self.kind == AttributeKind::Number => many(CharClass::OneOf(PLAIN_NUMBER)),
+            Codec::Text if self.kind == AttributeKind::Number => {
+                many(CharClass::OneOf(if self.escapes() { ESCAPED_NUMBER } else { PLAIN_NUMBER }))
+            }
             // Listed values may be unescaped, separators included.
             _ if self.finite.is_some() => many(CharClass::NoneOf(Vec::new())),
             _ => many(CharClass::NoneOf(self.excluded())),
@@ -139,10 +145,12 @@ impl Field {
 
     /// The characters that a value's text cannot contain, because they begin the text after it.
     fn excluded(&self) -> Vec<char> {
-        let is_kept_out =
-            |separator: &&String| self.mode == KeyMode::Escaped || separator.chars().count() == 1;
-        let separators = self.follow.separators.iter().filter(is_kept_out);
-        separators.filter_map(|text| text.chars().next()).collect()
+        let is_escaped = self.mode == KeyMode::Escaped;
+        let separators = self.follow.separators.iter();
+        let kept_out = separators.filter(|separator| is_escaped || separator.chars().count() == 1);
+        let first = kept_out.filter_map(|text| text.chars().next());
+        // `9` is written `%39`, which contains it.
+        first.filter(|letter| !(is_escaped && ESCAPE.contains(*letter))).collect()
     }
 }
 

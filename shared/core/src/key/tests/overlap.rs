@@ -28,6 +28,8 @@ fn a_free_text_can_be_any_other_key() {
     assert!(can_equal("{at}", "{a}"));
     assert!(can_equal("c#{a}[#{b}]", "c#{a}"));
     assert!(!can_equal("{a}#x", "y{n:02}"));
+    assert!(can_equal("{a}9{b|shard:3}", "%{n:01}{b}"), "`9` in `a` is written `%39`");
+    assert!(can_equal("{n}9{b|shard:3}", "%{m:01}{b}"), "digits of a number too");
 }
 
 #[test]
