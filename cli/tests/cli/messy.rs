@@ -58,8 +58,9 @@ impl Live {
     /// Starts a step, and waits until the gate with this code shows that it is at work.
     fn begun(&self, arguments: &[&str], gate: &str) -> Child {
         let mut command = self.command(arguments);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while !self.gates().iter().any(|code| code == gate) {
+            assert_eq!(child.try_wait().unwrap(), None, "it is over already");
             std::thread::sleep(Duration::from_millis(50));
         }
         child
@@ -191,8 +192,10 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
 async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_after_a_kill() {
     let live = Live::begin("").await;
     live.done(&START);
-    let mut at_work =
-        live.begun(&["run", "fill", "--until", "backfill", "--rate", "1", "--worker", "w"], "still-at-work");
+    let mut at_work = live.begun(
+        &[&BACKFILL[..], &["--rate", "1", "--concurrency", "1", "--worker", "w"]].concat(),
+        "still-at-work",
+    );
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = { default = \"am\" }");
     live.refused(&["revise", "fill"], &["live-attributes"]);
     live.mend(BY_TIME, "[retrofits.fill.misfits]\nat = \"absent\"");
