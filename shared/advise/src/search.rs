@@ -69,10 +69,8 @@ impl<'m> Search<'m> {
         let screen = Screen { text, table };
         let mut wanted = all_designs(table, &workload);
         wanted.retain(|design| limits.local_max > 0 || design.kind == IndexKind::Global);
-        let candidates = match limits.global_max + limits.local_max {
-            0 => Vec::new(),
-            _ => screen.candidates(wanted, 0)?,
-        };
+        // Also where no index is allowed: the answer then says what one more would serve.
+        let candidates = screen.candidates(wanted, 0)?;
         let program =
             Program { global_max: limits.global_max, local_max: limits.local_max, ..Program::default() };
         let mut search = Search {
