@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::control::{Phase, RetrofitState};
 use super::progress::ComparisonResult;
+use super::protocol_choice::Protocol;
 
 /// The maximum age of a comparison: an older one says too little about the tables of today.
 pub const VERDICT_SECONDS_MAX: u64 = 24 * 60 * 60;
@@ -129,7 +130,8 @@ impl fmt::Display for Gate {
             }
             Gate::Replicator => write!(
                 f,
-                "the replicator has processed no record of the stream: is its event source mapping enabled?"
+                "the replicator has processed no record of the stream: enable its event source mapping, or, if every writer folds keys \
+                 itself, `run --no-stream`"
             ),
             Gate::Tombstones => {
                 write!(f, "readers of the target would meet tombstones: `switch` deletes them first")
@@ -146,6 +148,11 @@ pub fn closed(head: &RetrofitState, evidence: &Evidence) -> Vec<Gate> {
         // The way back has no backfill, and the move back looks at what both streams name. An item that somebody accepted stays out.
         let count = evidence.quarantined;
         gates.extend((count > 0).then_some(Gate::Quarantine { count }));
+        return gates;
+    }
+    if head.phase == Phase::CutOver && head.protocol == Protocol::InPlace {
+        // Queries use the indexes already.
+        gates.extend(head.revising.then_some(Gate::Revision));
         return gates;
     }
     let Evidence { segments_done: done, segments_total: total, .. } = *evidence;
@@ -234,5 +241,16 @@ mod tests {
         assert_eq!(closed(&reversed, &Evidence::default()), [], "it has no backfill");
         let evidence = Evidence { quarantined: 2, ..Evidence::default() };
         assert_eq!(closed(&reversed, &evidence), [Gate::Quarantine { count: 2 }]);
+    }
+
+    #[test]
+    fn in_place_nothing_is_to_open_after_the_switch() {
+        let running = RetrofitState::begun(job("inPlace").mapping(), None);
+        let open = RetrofitState { phase: Phase::CutOver, ..running };
+        assert_eq!(closed(&open, &Evidence::default()), []);
+        let command = format!("keyfold retrofit finish {}", open.retrofit);
+        assert_eq!(open.next_command(&[]), Some(command));
+        let revising = RetrofitState { revising: true, ..open };
+        assert_eq!(closed(&revising, &Evidence::default()), [Gate::Revision]);
     }
 }

@@ -26,9 +26,6 @@ impl RetrofitState {
             Phase::Running | Phase::Tidying | Phase::Tidy => return Some(self.next_while_filling(gates)),
             Phase::Returning => "switch --back",
             Phase::Closing => "switch",
-            Phase::CutOver if gates.contains(&Gate::NotVerified) && self.protocol == Protocol::InPlace => {
-                "run"
-            }
             Phase::Reversed | Phase::Settled | Phase::CutOver | Phase::Finalising => "finish",
             Phase::Finalised | Phase::Abandoned => return None,
         };
