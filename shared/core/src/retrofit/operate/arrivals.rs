@@ -62,10 +62,10 @@ struct StreamItem {
     key: Item,
     /// `None` if its only writes came late, to the closed table.
     newest: Option<Newest>,
+    /// The newest change that is not a deletion by time to live.
+    written: Option<Newest>,
     /// The second of its newest change.
     seconds: u64,
-    /// Did a time to live delete it last?
-    expired: bool,
     /// Must the closed table's stream show the retrofit's last write to it? Not of what changed before the writers moved last: the
     /// retrofit has not written it since.
     needs_own_write: bool,
@@ -143,13 +143,17 @@ impl Arrivals {
                 item.pending = Pending::Unchecked;
                 item.needs_own_write |= needs_own_write;
                 if item.newest.as_ref().is_none_or(|before| before.sequence < newest.sequence) {
-                    (item.newest, item.seconds, item.expired) = (Some(newest), seconds, expired);
+                    if !expired {
+                        item.written = Some(newest.clone());
+                    }
+                    (item.newest, item.seconds) = (Some(newest), seconds);
                 }
             }
             None => {
                 self.items_named += 1;
+                let written = (!expired).then(|| newest.clone());
                 let (newest, pending) = (Some(newest), Pending::Unchecked);
-                let item = StreamItem { key: record.key, newest, seconds, expired, needs_own_write, pending };
+                let item = StreamItem { key: record.key, newest, written, seconds, needs_own_write, pending };
                 self.items.insert(key, item);
             }
         }
@@ -174,8 +178,7 @@ impl Arrivals {
     pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
         let (key, pending) = (key.clone(), Pending::Unchecked);
-        let new =
-            StreamItem { key, newest: None, seconds: 0, expired: false, needs_own_write: true, pending };
+        let new = StreamItem { key, newest: None, written: None, seconds: 0, needs_own_write: true, pending };
         let item = self.items.entry(source).or_insert(new);
         (item.pending, item.needs_own_write) = (Pending::Unchecked, true);
     }
@@ -299,13 +302,15 @@ impl Arrivals {
         let expires = self.roles.map(|role| context.table(role).expires);
         let is_expired = self.job.is_expired(sides, expires, context.seconds());
         let is_gone = sides.source.is_none() && (sides.target.is_none() || is_expired);
+        let arrived = |change: &Option<Newest>| {
+            change.as_ref().is_none_or(|change| self.job.has_arrived(change, sides))
+        };
         match () {
-            // Time to live goes on during a stop. The other table's own deletes what is left there.
-            () if item.expired && is_gone => Pending::Nothing,
+            // Time to live goes on during a stop. The other table's own deletes what is left there. What was written before that has to
+            // arrive: its record would be noted as late.
+            () if item.written != item.newest && is_gone && arrived(&item.written) => Pending::Nothing,
             () if self.job.is_out(sides) => Pending::NotAccepted,
-            () if item.newest.as_ref().is_some_and(|newest| !self.job.has_arrived(newest, sides)) => {
-                Pending::NotArrived
-            }
+            () if !arrived(&item.newest) => Pending::NotArrived,
             () if !self.job.agrees(sides) && !is_expired => Pending::Different,
             () if self.turned_at.is_some() && item.needs_own_write && !is_shown() => Pending::OwnWriteUnseen,
             () => Pending::Nothing,

@@ -4,6 +4,7 @@ use super::faults_tests::{back, page_with_change, played, reversed};
 use super::*;
 use crate::retrofit::attributes::FENCE_ATTRIBUTE;
 use crate::retrofit::fence::{Epoch, Fence, SequenceNumber};
+use crate::retrofit::protocol::LedgerRow;
 use crate::retrofit::quarantine::{Acceptance, QuarantineReason, Quarantined};
 use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::source_key::SourceKey;
@@ -53,6 +54,38 @@ fn deletions_by_time_to_live_do_not_keep_a_stop_from_ending() {
         _ => None,
     });
     assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+}
+
+/// The deletion itself is nobody's, but a record of the change would be noted as late after the turn.
+#[test]
+fn a_change_before_a_deletion_by_time_to_live_has_to_arrive() {
+    for changed in [false, true] {
+        let mut world = World::tidy("moved");
+        let before = world.head();
+        let head = RetrofitState { rows_since: Some(1), version: before.version + 1, ..before.clone() };
+        world.put(&head.store(Some(&before)));
+        compared(&mut world);
+        let joe = event("1", "joe");
+        let removed = record(&joe, ChangeKind::Remove { expired: true }, 6);
+        let change = changed.then(|| record(&joe, ChangeKind::Modify, 5));
+        let mut records: Vec<ChangeRecord> = change.into_iter().chain([removed]).collect();
+        let mut carried = false;
+        let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+            Effect::Records { .. } => Some(page(std::mem::take(&mut records), world.now_ms / 1_000)),
+            Effect::Carry { .. } => {
+                carried = true;
+                let source = SourceKey::of(world.mapping.source(), &key_of(&joe)).unwrap();
+                let mut row = LedgerRow::key(&world.mapping, &source);
+                let place = place(&row);
+                let sequence = SequenceNumber::parse("6").unwrap();
+                row.insert(control::FENCE, Fence::of_record(Epoch::FIRST, sequence).value());
+                world.rows.insert(place, row);
+                None
+            }
+            _ => None,
+        });
+        assert_eq!((outcome.end, carried), (End::Done, changed), "{}", outcome.text());
+    }
 }
 
 #[test]
