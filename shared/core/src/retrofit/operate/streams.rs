@@ -57,8 +57,8 @@ pub(super) struct StreamReading {
     records: u64,
     /// A shard ended in this round.
     ended: bool,
-    /// A page was read in this round.
-    has_read: bool,
+    /// Records were read or shards listed in this round: it ends even if no shard is left to read.
+    has_asked: bool,
     /// The second at which the reading began.
     begun_seconds: u64,
 }
@@ -75,7 +75,7 @@ impl StreamReading {
             round: Vec::new(),
             records: 0,
             ended: false,
-            has_read: false,
+            has_asked: false,
             begun_seconds: now_seconds,
         }
     }
@@ -91,7 +91,7 @@ impl StreamReading {
 
     /// Begins a round: one page of each shard whose turn it is.
     pub(super) fn begin_round(&mut self) {
-        (self.records, self.ended, self.has_read) = (0, false, false);
+        (self.records, self.ended, self.has_asked) = (0, false, false);
         let is_over = |name: &String| self.shards.get(name).is_none_or(|parent| parent.ended);
         let ready = |shard: &ShardReading| !shard.ended && shard.parent.as_ref().is_none_or(is_over);
         self.round =
@@ -147,8 +147,8 @@ impl StreamReading {
                 });
             }
             // A listing goes on before anything is read; one for a missing child does not hold the round up, unless the round has
-            // nothing else to read.
-            if self.shards.is_empty() || after.is_some() || (self.round.is_empty() && !self.has_read) {
+            // asked for nothing else.
+            if self.shards.is_empty() || after.is_some() || (self.round.is_empty() && !self.has_asked) {
                 return PartStep::Ask(Effect::Wait { until_ms: due });
             }
         }
@@ -190,7 +190,7 @@ impl StreamReading {
             Reply::Done => {}
             Reply::Shards { shards, last } => self.listed(context, shards, last),
             Reply::Records(pages) => {
-                self.has_read = true;
+                self.has_asked = true;
                 let at = self.round.len() - pages.len().min(self.round.len());
                 let names = self.round.split_off(at);
                 // The last of the round was asked first.
@@ -221,6 +221,7 @@ impl StreamReading {
         };
         if !matches!(self.listing, Listing::After(_)) {
             self.restart_round();
+            self.has_asked = true;
         }
     }
 

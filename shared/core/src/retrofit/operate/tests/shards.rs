@@ -1,7 +1,8 @@
-//! A switch whose stream has a thousand shards, each of which splits while it is read.
+//! A switch whose stream has a thousand shards, each of which splits while it is read; and one whose stream was disabled.
 
 use std::collections::BTreeSet;
 
+use super::faults_tests::played;
 use super::*;
 
 const SHARDS: usize = 1_000;
@@ -80,4 +81,21 @@ fn a_thousand_shards_that_split_are_listed_within_a_rate_and_all_read() {
         stream.listed_ms.iter().filter(within).count()
     });
     assert!(busiest.max().unwrap() <= LISTINGS_A_SECOND_MAX, "{:?}", stream.listed_ms);
+}
+
+/// All shards have ended, and none goes on from them.
+#[test]
+fn the_reading_of_a_disabled_stream_ends() {
+    let mut world = ready("moved");
+    let limits = Limits { read_max_ms: 5_000, ..Limits::LOCAL };
+    let outcome =
+        played(&mut world, Command::Switch(Switch { limits, ..by_policy() }), |_, _, effect| match effect {
+            Effect::Records { from, .. } => {
+                let ended = ShardPage { ended: true, ..ShardPage::default() };
+                Some(Ok(Reply::Records(vec![Ok(ended); from.len()])))
+            }
+            _ => None,
+        });
+    assert_eq!((outcome.end, &*outcome.code), (End::Refused, "stream-too-long"), "{}", outcome.text());
+    assert_eq!(outcome.open, OpenTable::Source);
 }
