@@ -192,8 +192,8 @@ pub(super) struct SwitchMachine {
     /// Since when a stop is being taken back, or the turn is behind.
     ending_since_ms: Option<u64>,
     gates: Vec<Gate>,
-    /// Was the quarantine tried once?
-    has_released: bool,
+    /// How many entries of the quarantine were tried again last: one item may have been in another's way, so fewer are tried once more.
+    released: usize,
     /// Were both sides compared by this command?
     has_compared: bool,
     /// Entries that only the exact comparison answers: of this direction, and of the other one.
@@ -221,7 +221,7 @@ impl SwitchMachine {
             reason: None,
             ending_since_ms: None,
             gates: Vec::new(),
-            has_released: false,
+            released: usize::MAX,
             has_compared: false,
             answered_by_comparison: [Vec::new(), Vec::new()],
         };

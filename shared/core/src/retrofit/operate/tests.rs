@@ -395,25 +395,50 @@ fn a_stream_that_is_replaced_during_the_stop_gives_the_table_back() {
     }
 }
 
-/// An item of the target could not be carried back, and was mended since.
-#[test]
-fn an_entry_of_the_way_back_is_tried_again_and_does_not_block_for_good() {
+/// Items of the target that could not be carried back.
+fn with_entries(ids: &[&str]) -> World {
     use crate::retrofit::{Fence, QuarantineReason, Quarantined, SourceKey};
-    for (releases, end) in [(true, End::Done), (false, End::Refused)] {
-        let mut world = ready("moved");
-        world.drive(Command::Switch(by_policy())).unwrap();
-        let back = world.head().reverse_job(&world.mapping).unwrap();
-        let key = back.mapping().source().key_of(&crate::retrofit::tests::event("1", "joe")).unwrap();
+    let mut world = ready("moved");
+    world.drive(Command::Switch(by_policy())).unwrap();
+    let back = world.head().reverse_job(&world.mapping).unwrap();
+    for id in ids {
+        let key = back.mapping().source().key_of(&crate::retrofit::tests::event(id, "joe")).unwrap();
         let source = SourceKey::of(back.mapping().source(), &key).unwrap();
         let fence = Fence::of_scan(back.epoch());
         let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence);
         world.put(&entry.enter(back.mapping()));
+    }
+    world
+}
+
+/// It was mended since.
+#[test]
+fn an_entry_of_the_way_back_is_tried_again_and_does_not_block_for_good() {
+    for (releases, end) in [(true, End::Done), (false, End::Refused)] {
+        let mut world = with_entries(&["1"]);
         world.releases = releases;
         let outcome =
             world.drive(Command::Switch(Switch { back: true, unproven: true, ..by_policy() })).unwrap();
         assert_eq!(outcome.end, end, "{}", outcome.text());
         assert!(releases || outcome.text().contains("quarantine"), "{}", outcome.text());
     }
+}
+
+/// One item was in the other's way.
+#[test]
+fn entries_are_tried_again_as_long_as_fewer_are_left() {
+    let mut world = with_entries(&["1", "2"]);
+    let mut carried = Vec::new();
+    let outcome =
+        faults_tests::played(&mut world, Command::Switch(faults_tests::back()), |world, _, effect| {
+            let Effect::Carry { tasks, .. } = effect else { return None };
+            carried.push(tasks.len());
+            let entry =
+                world.rows.keys().find(|(partition, _)| partition.starts_with("quarantine#")).cloned();
+            world.rows.remove(&entry.unwrap());
+            Some(Ok(Reply::Results(vec![crate::retrofit::TaskResult::Unchanged; tasks.len()])))
+        });
+    assert_eq!((outcome.end, carried), (End::Done, vec![2, 1]), "{}", outcome.text());
 }
 
 #[test]

@@ -188,8 +188,8 @@ impl SwitchMachine {
         }
         let others = self.gates.iter().any(|gate| !matches!(gate, Gate::Quarantine { .. }));
         // Items that were corrected since they failed are carried over now.
-        if !named.is_empty() && !others && !self.options.check && !self.has_released {
-            self.has_released = true;
+        if !named.is_empty() && !others && !self.options.check && named.len() < self.released {
+            self.released = named.len();
             return SwitchStage::Releasing { entries: named };
         }
         if !self.gates.is_empty() {
