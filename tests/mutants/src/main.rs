@@ -1,7 +1,7 @@
-//! `mutants`: planners with one rule broken each. The oracle or the tests of core must catch every one.
+//! `mutants`: rules of the planner, of retrofits and of write scopes, each broken once. The oracle or the tests of core must catch every one.
 //!
-//! `cargo run -p keyfold-mutants` copies core and testkit to `target/mutants`, puts all mutants of `planner.toml` into the copy,
-//! each behind a switch, builds it once, and runs the oracle and core's unit tests once for each mutant. Without a mutant both must pass.
+//! `cargo run -p keyfold-mutants` copies core and testkit to `target/mutants`, puts the mutants of all `.toml` files beside this package's
+//! own into the copy, each behind a switch, builds it once, and runs the oracle and core's unit tests once for each mutant. Without a mutant both must pass.
 
 mod judge;
 mod patch;

@@ -49,7 +49,9 @@ pub(crate) struct Mutant {
 /// The mutants in the files next to this crate's manifest.
 pub(crate) fn read() -> anyhow::Result<Vec<Mutant>> {
     let mut all = Vec::new();
-    for text in [include_str!("../planner.toml"), include_str!("../retrofit.toml")] {
+    for text in
+        [include_str!("../planner.toml"), include_str!("../retrofit.toml"), include_str!("../writes.toml")]
+    {
         all.extend(toml::from_str::<Mutants>(text)?.mutant);
     }
     let mut names: Vec<&str> = all.iter().map(|mutant| mutant.name.as_str()).collect();
