@@ -84,7 +84,7 @@ async fn follow_manifest(globals: &Globals, mut known: Option<Vec<u8>>, stack: &
             Ok(()) => out
                 .note(format!("`{name}` has changed: its tables, questions and retrofits are in use now\n")),
             Err(error) => {
-                out.note(format!("`{name}` has changed, and the former one stays in use: {error:#}\n"))
+                out.note(format!("`{name}` has changed, and the former one stays in use: {error:#}\n"));
             }
         }
         for missing in stack.missing() {
