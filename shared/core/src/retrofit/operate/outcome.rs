@@ -172,8 +172,9 @@ impl Outcome {
             let next = self.next.or_else(|| Some(enforcing_command(head)));
             return Outcome { open: OpenTable::Neither, open_text, next, head: head_cloned, ..self };
         }
-        let next =
-            self.next.or_else(|| head.map_or_else(|| Some(command("status", mapping.name())), next_command));
+        let of_head =
+            || head.map_or_else(|| Some(command("status", mapping.name())), |head| head.next_command(&[]));
+        let next = self.next.or_else(of_head);
         Outcome { open, open_text: open.text(mapping), next, head: head_cloned, ..self }
     }
 }
@@ -190,15 +191,4 @@ fn enforcing_command(head: &RetrofitState) -> String {
         _ => "switch --back",
     };
     command(words, &head.retrofit)
-}
-
-/// The command that goes on from this row; `None` if the retrofit is over.
-fn next_command(head: &RetrofitState) -> Option<String> {
-    let words = match head.phase {
-        Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Closing => "switch",
-        Phase::Returning => "switch --back",
-        Phase::Reversed | Phase::CutOver | Phase::Settled | Phase::Finalising => "finish",
-        Phase::Finalised | Phase::Abandoned => return None,
-    };
-    Some(command(words, &head.retrofit))
 }

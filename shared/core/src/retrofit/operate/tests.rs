@@ -441,14 +441,20 @@ fn entries_are_tried_again_as_long_as_fewer_are_left() {
     assert_eq!((outcome.end, carried), (End::Done, vec![2, 1]), "{}", outcome.text());
 }
 
-#[test]
-fn in_place_the_replicator_has_to_have_processed_a_record() {
+/// A retrofit in place that was compared, and whose stream has no record yet.
+fn in_place() -> World {
     let mapping = job("inPlace").mapping().clone();
     let mut world = World::tidy("moved");
     world.mapping = mapping.clone();
     world.rows.clear();
     world.put(&RetrofitState::begun(&mapping, Some("source-stream")).store(None));
     compared(&mut world);
+    world
+}
+
+#[test]
+fn in_place_the_replicator_has_to_have_processed_a_record() {
+    let mut world = in_place();
     let refused = world.drive(Command::Switch(by_policy())).unwrap();
     let codes: Vec<_> = refused.gates.iter().map(crate::retrofit::gates::Gate::code).collect();
     assert_eq!((refused.end, codes), (End::Refused, vec!["replicator-silent"]), "{}", refused.text());
@@ -458,12 +464,7 @@ fn in_place_the_replicator_has_to_have_processed_a_record() {
 
 #[test]
 fn in_place_a_table_without_traffic_can_be_switched_unproven() {
-    let mapping = job("inPlace").mapping().clone();
-    let mut world = World::tidy("moved");
-    world.mapping = mapping.clone();
-    world.rows.clear();
-    world.put(&RetrofitState::begun(&mapping, Some("source-stream")).store(None));
-    compared(&mut world);
+    let mut world = in_place();
     let done = world.drive(Command::Switch(Switch { unproven: true, ..by_policy() })).unwrap();
     assert_eq!((done.end, world.head().phase), (End::Done, Phase::CutOver), "{}", done.text());
 }
