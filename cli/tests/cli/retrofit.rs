@@ -234,7 +234,7 @@ async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_continues() {
     // Once it has shown the progress.
     let words = [" items, ", " items/s, ", " units, ", " throttled, ", " left"];
     assert_words(&lines.next().unwrap().unwrap(), &words);
-    // Each page notes the worker's rate, for everybody who looks.
+    // After each page the worker stores its rate, and `status` shows it.
     let rates = || done(&site, &["status", "auditV2"])["rates"].clone();
     let noted = (0..50).map(|_| rates()).find(|rates| *rates != json!([])).unwrap();
     assert_eq!((&noted[0]["unitsPerSecond"], &noted[0]["limitedBy"]), (&json!(200), &Value::Null), "{noted}");

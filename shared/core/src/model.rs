@@ -218,7 +218,7 @@ pub struct Entity {
     /// The declared attributes that its items can have: those of all items, and its own. Writes with a declared
     /// attribute of other entities are refused, so a condition on such an attribute excludes this entity.
     pub attributes: BTreeMap<String, Attribute>,
-    /// What the user expects of its items, where that differs from the table.
+    /// The expected number, size and writes of its items; unset fields follow from the table's.
     pub expect: Expect,
 }
 

@@ -271,7 +271,7 @@ async fn only_who_may_write_writes() {
     assert_eq!(code(&open, Value::Null).await, "not-granted", "open, and still only with the grant");
 }
 
-/// API Gateway sets `requestContext.authorizer`; everything else of an event comes from the caller, and each authorizer has a place of its own.
+/// API Gateway sets `requestContext.authorizer`; the caller sends everything else in an event. Each authorizer fills a different member.
 #[tokio::test]
 async fn without_a_write_scope_no_other_authorizer_is_a_policy_of_iam() {
     let api = closed().with_grants(Grants::default());

@@ -162,7 +162,7 @@ impl ItemError {
                 "give the entities a `when` that such items fulfil before they have their key, or give the key a `fold` for other items"
             }
             ItemProblem::KeyNotFixed => {
-                "the source's key must be what the template of the item's entity makes, and attributes that stand in it must say the same"
+                "the source's key must be what the template of the item's entity makes, and the item's attributes must have the values that this key contains"
             }
             ItemProblem::Key(KeyProblem::Empty) => {
                 "leave the attribute out: the item is then absent from the index"

@@ -22,7 +22,7 @@ impl Follow {
         self.separators.iter().any(|separator| separator.starts_with(letter))
     }
 
-    /// The first character above all that can begin the text after this part; `None` if there is none.
+    /// The first character above all that can begin the text after this part; `None` if no character is above them.
     pub(super) fn above(&self) -> Option<char> {
         if self.adjacent {
             return None;
