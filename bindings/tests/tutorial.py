@@ -1,4 +1,4 @@
-"""Runs the tutorial's lines in JavaScript and Python against the endpoint of the environment: tutorial.py FOLDER
+"""Runs the lines in JavaScript and Python of docs/writing.md against the endpoint of the environment: tutorial.py FOLDER
 
 FOLDER has the npm package and the AWS SDK. What the lines take for granted (a client, an event) is made before them; after them, the
 event must be among what they found.
@@ -37,11 +37,11 @@ tables = keyfold.load(Path(os.environ["KEYFOLD_MANIFEST"]).read_text(encoding="u
 """
 AFTER_PYTHON = 'assert "tutorial-python" in [item["id"] for item in answer["items"]], answer\n'
 
-tutorial = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+page = (ROOT / "docs/writing.md").read_text(encoding="utf-8")
 for kind, before, after in (("js", BEFORE_JS, AFTER_JS), ("python", BEFORE_PYTHON, AFTER_PYTHON)):
-    blocks = re.findall(rf"^```{kind}\n(.*?)^```$", tutorial, re.M | re.S)
+    blocks = re.findall(rf"^```{kind}\n(.*?)^```$", page, re.M | re.S)
     if not blocks:
-        sys.exit(f"the tutorial has no block in {kind}")
+        sys.exit(f"docs/writing.md has no block in {kind}")
     for block in blocks:
         program = before + block + after
         if kind == "js":
@@ -51,5 +51,5 @@ for kind, before, after in (("js", BEFORE_JS, AFTER_JS), ("python", BEFORE_PYTHO
         else:
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"the tutorial's block in {kind} failed:\n{block}\n{done.stderr}")
-    print(f"tutorial: {len(blocks)} block in {kind} writes and asks")
+            sys.exit(f"the page's block in {kind} failed:\n{block}\n{done.stderr}")
+    print(f"docs/writing.md: {len(blocks)} block in {kind} writes and asks")

@@ -1,7 +1,7 @@
 """Plays the way of a new user with live tables: from the example's manifest to an answer, without an edit of a template.
 
 Usage: python tests/deployment/newcomer.py KEYFOLD
-Tables with items are made with boto3 in a simulated AWS (moto). Then come the commands of docs/operations.md, "From live tables to an
+Tables with items are made with boto3 in a simulated AWS (moto). Then come the commands of docs/add-an-access-pattern.md, "From live tables to an
 answer", with the program KEYFOLD; `sam deploy` is done as deploy.py does it.
 """
 
@@ -17,7 +17,7 @@ from deploy import packed, read_back, streams_of
 from simulated import Aws, deploy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "add-an-access-pattern.md"
 
 
 def live_tables(aws):

@@ -5,7 +5,7 @@
 mod delete;
 mod fixture;
 mod new;
+mod page;
 mod race;
-mod tutorial;
 mod typed;
 mod update;

@@ -1,4 +1,4 @@
-//! The tutorial's lines in Rust: they are the lines of this test.
+//! The lines in Rust of docs/writing.md: they are the lines of this test.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use keyfold_dynamo::{RunOptions, TableOptions, create_table, item_of, put, run};
 use keyfold_local::EmbeddedDynamo;
 use serde_json::json;
 
-const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
+const PAGE: &str = include_str!("../../../../docs/writing.md");
 
 /// Without white space, and without the comma that only a broken line has.
 fn bare(text: &str) -> String {
@@ -16,7 +16,7 @@ fn bare(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_tutorials_lines_write_and_ask() -> Result<(), Box<dyn std::error::Error>> {
+async fn the_pages_lines_write_and_ask() -> Result<(), Box<dyn std::error::Error>> {
     let model = keyfold_core::manifest::model("keyfold.toml", include_str!("../../../../keyfold.toml"))?;
     let table = model.table("audit").ok_or("the sample has a table `audit`")?;
     let dynamo = EmbeddedDynamo::memory()?;
@@ -38,15 +38,9 @@ async fn the_tutorials_lines_write_and_ask() -> Result<(), Box<dyn std::error::E
     .await?;
 
     assert_eq!(answer.count, 1);
-    let block = TUTORIAL
-        .split_once("```rust\n")
-        .and_then(|(_, rest)| rest.split_once("```"))
-        .ok_or("a block in Rust")?
-        .0;
+    let block =
+        PAGE.split_once("```rust\n").and_then(|(_, rest)| rest.split_once("```")).ok_or("a block in Rust")?.0;
     let lines: Vec<&str> = block.lines().map(|line| line.split(" // ").next().unwrap_or_default()).collect();
-    assert!(
-        lines.len() == 2 && bare(include_str!("tutorial.rs")).contains(&bare(&lines.concat())),
-        "{block}"
-    );
+    assert!(lines.len() == 2 && bare(include_str!("page.rs")).contains(&bare(&lines.concat())), "{block}");
     Ok(())
 }
