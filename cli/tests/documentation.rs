@@ -86,6 +86,40 @@ fn every_link_leads_somewhere() {
     assert!(checked > 50, "only {checked} links were found");
 }
 
+/// The parts of the site, and how a page of each begins.
+const KINDS: [(&str, &str); 4] = [
+    ("Tutorial", "Tutorial"),
+    ("How-to guides", "How-to guide"),
+    ("Reference", "Reference"),
+    ("Explanation", "Explanation"),
+];
+const GUIDE_WORDS_MAX: usize = 2_000;
+/// `keyfold-bench` writes it.
+const GENERATED: &str = "figures.md";
+
+#[test]
+fn every_page_is_on_the_site_under_its_kind() {
+    let summary = read(&root().join("docs/SUMMARY.md"));
+    let mut listed = vec![Path::new("docs/README.md").to_owned(), Path::new("docs/SUMMARY.md").to_owned()];
+    for part in summary.split("\n# ").skip(1) {
+        let (title, entries) = part.split_once('\n').expect("a title and entries");
+        let kind = KINDS.iter().find(|(of, _)| *of == title).map(|(_, begin)| *begin);
+        for link in links(entries) {
+            let page = Path::new("docs").join(link);
+            let text = read(&root().join(&page));
+            let first = text.split("\n\n").nth(1).unwrap_or_default();
+            let fine = link == GENERATED || kind.is_none_or(|begin| first.starts_with(begin));
+            assert!(fine, "{link} is listed under `{title}`: {first}");
+            let words = text.split_whitespace().count();
+            assert!(title != "How-to guides" || words <= GUIDE_WORDS_MAX, "{link} has {words} words");
+            listed.push(page);
+        }
+    }
+    let missing: Vec<_> =
+        pages().into_iter().filter(|page| page.starts_with("docs") && !listed.contains(page)).collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
+}
+
 /// The paths in backticks: a file with its extension, or a folder with a slash at its end. Cargo's `target/` can be elsewhere.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     let is_path = |word: &&str| {
