@@ -1,4 +1,4 @@
-// Draws the Mermaid blocks of a page, in the colours of its theme. `.ci/book` puts mermaid.min.js beside the pages; without it they stay text.
+// Draws the Mermaid blocks of a page, in the colours of its theme. `.ci/book` puts mermaid.min.js next to the pages; without it they stay text.
 const blocks = [...document.querySelectorAll("code.language-mermaid")];
 if (blocks.length > 0) {
   const script = document.createElement("script");

@@ -1,4 +1,4 @@
-// CPU time of the npm package beside ElectroDB, on the same table and the same index: node packages.mjs MANIFEST ENDPOINT ROUNDS CALLS.
+// CPU time of the npm package, compared with ElectroDB, on the same table and the same index: node packages.mjs MANIFEST ENDPOINT ROUNDS CALLS.
 // The table is there and empty. Both are measured in turns; printed is one JSON text with the times of every round, in microseconds.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

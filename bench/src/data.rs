@@ -63,7 +63,7 @@ pub(crate) fn event_called(id: String, at: usize) -> Item {
             "timestamp",
             format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", at % 1000),
         ),
-        ("note", "something else that was said of it".to_owned()),
+        ("note", "another note about it".to_owned()),
     ];
     let attributes = attributes.map(|(name, text)| (name.to_owned(), AttributeValue::S(text)));
     HashMap::from(attributes).into()

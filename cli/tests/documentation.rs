@@ -206,7 +206,7 @@ fn retrofit_words(text: &str) -> Vec<&str> {
 /// The steps of a retrofit in `keyfold help retrofit`.
 fn way() -> Vec<String> {
     let help = keyfold(&["help", "retrofit"]);
-    let way = help.split("The way").nth(1).expect("the help tells the way");
+    let way = help.split("The way").nth(1).expect("the help has the steps");
     retrofit_words(way).into_iter().map(str::to_owned).collect()
 }
 

@@ -19,7 +19,7 @@ static BINDING: LazyLock<Binding> = LazyLock::new(|| {
 
 fuzz_target!(|input: (&str, &[u8])| {
     let (text, position) = input;
-    assert!(KEYS.open(text, &BINDING, NOW).is_err(), "a token that nobody sealed opens");
+    assert!(KEYS.open(text, &BINDING, NOW).is_err(), "a forged token opens");
     let _ = TokenKeys::parse(text);
     // A token's content is read only after decryption; even with a leaked key it must be safe to parse.
     let Ok(position) = serde_json::from_slice::<Position>(position) else { return };

@@ -49,7 +49,7 @@ mkdirSync(pictures, { recursive: true });
 const browser = await chromium.launch({ executablePath: browserProgram, args: FLAGS });
 const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
 page.setDefaultTimeout(15_000);
-// Exceptions, console errors and violations of the page's content security policy. A request that is refused is none.
+// Exceptions, console errors and violations of the page's content security policy. A refused request does not count.
 let complaints = [];
 page.on("pageerror", (error) => complaints.push(String(error)));
 page.on("console", (message) => {
@@ -71,7 +71,7 @@ const picture = (name) => page.screenshot({ path: join(pictures, `${name}.png`),
 const good = (name) => look(page, name, picture);
 const has = (all, ...parts) => parts.forEach((part) => assert(all.includes(part), `${part} is not in: ${all}`));
 
-// Loads an address anew, even if only what is behind `#` differs.
+// Loads an address again, even if only the part behind `#` differs.
 async function go(address) {
   await page.goto("about:blank");
   await page.goto(address);
@@ -254,7 +254,7 @@ const CHECKS = {
     await until("document.querySelectorAll('#items tbody tr').length === 1");
   },
 
-  async "an item is found by its key, tells what its keys should be, and can be copied as programs"() {
+  async "an item is found by its key, shows its expected keys, and can be copied as programs"() {
     await go(`${url.audit}/#/tables/audit/item`);
     await page.fill("#k0", "event-001");
     await ask();

@@ -60,7 +60,7 @@ SITUATIONS = [
     ("the replicator is two minutes behind", dict(IteratorAge=[0, 0, 120_000]), set(), {"AuditV2Lag"}),
     ("a batch is given up", dict(OnFailureDestinationDeliveredEventCount=[0, 0, 1]), {"AuditV2Discarded", "AuditV2BackDiscarded"}, set()),
     ("a batch is dropped", dict(DroppedEventCount=[0, 0, 1]), {"AuditV2Dropped", "AuditV2BackDropped"}, set()),
-    # Taken and refused all the time: its age is not in the metric of the oldest message any more.
+    # Taken and refused all the time: the metric of the oldest message no longer has its age.
     ("a notice waits, and is refused", dict(ApproximateNumberOfMessagesVisible__Unnoted=[0, 0, 1], ApproximateNumberOfMessagesNotVisible__Unnoted=[1, 1, 0]),
      {"AuditV2Unnoted"}, set()),
     ("a notice is taken at once", dict(ApproximateNumberOfMessagesVisible__Unnoted=[0, 0, 1], ApproximateNumberOfMessagesNotVisible__Unnoted=[0, 0, 0]), set(), set()),

@@ -35,7 +35,7 @@ COMBINATIONS = [
 
 # All of them at once.
 EVERYTHING = {name: value for parameters in COMBINATIONS for name, value in parameters.items()}
-# What is read back, and its type: nothing of it may be passed over.
+# The resources that are read back, and their types: none may be left out.
 COUNTED = {
     "tables": "AWS::DynamoDB::Table", "functions": "AWS::Lambda::Function", "mappings": "AWS::Lambda::EventSourceMapping", "alarms": "AWS::CloudWatch::Alarm",
     "routes": "AWS::ApiGatewayV2::Route", "notices": "AWS::Lambda::EventInvokeConfig", "machines": "AWS::StepFunctions::StateMachine",

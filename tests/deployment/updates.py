@@ -140,7 +140,7 @@ def main(keyfold):
         assert states == {"AuditV2": "Enabled" if follows == "true" else "Disabled", "AuditV3": "Disabled"}, states
     print("the stream followed, and not followed: always the same mapping")
 
-    # In CloudFormation another key means another table. A table with a name of its own is not replaced but refused.
+    # In CloudFormation another key means another table. A table with an explicit name is not replaced but refused.
     turned = both.replace('name = "ResourceAccessAuditV2"\npartition = "id"', 'name = "ResourceAccessAuditV2"\npartition = "resourceId"\nsort = "id"')
     assert turned != both
     done = stack.check(generated(keyfold, stack.manifest(both)), turned)

@@ -49,7 +49,7 @@ def setting(**values):
     return lambda item: item.update(values)
 
 
-# What can be wrong with an item, each by a name. Most also count where a retrofit has no key of the attribute: then the item fits.
+# The possible misfits of an item, by name. Most also count where a retrofit has no key of the attribute: then the item fits.
 FLAWS = {
     "no owner": without("owner"),
     "owner is a list": setting(owner={"L": [text("Ann")]}),

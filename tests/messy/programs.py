@@ -17,7 +17,7 @@ from runtime import Ended, Function  # noqa: E402
 
 MANIFEST = pathlib.Path(__file__).resolve().parent / "keyfold.toml"
 START_SECONDS = 30
-# What a request of a function that was killed can take.
+# How long a request of a killed function can take.
 WAITS = "in-flight=3,quiet=3,lag=2"
 COMMAND_SECONDS = 120
 IDLE_SECONDS = 5

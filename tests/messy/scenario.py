@@ -65,7 +65,7 @@ class Expected:
                 self.misfits[one] = misfit.why
         # Of those that claim one key, any one may have it.
         self.rivals = [ids for ids in claims.values() if len(ids) > 1]
-        # Those whose key is held by an item that does not fit any more.
+        # Items whose key is held by an item that no longer fits.
         self.waiting = []
 
     def by_reason(self):
@@ -117,7 +117,7 @@ class Scene:
             out.update(one for one in ids if one not in there)
             if len(there) != 1:
                 found.append(f"{len(there)} of {ids} have the key that all of them claim")
-        # An item that does not fit any more may stand there as it last fitted, and in quarantine; who claims its key by now waits.
+        # An item that no longer fits may be there as it last fitted, and in quarantine; another item that claims its key waits.
         held = {retrofit.key(item) for one in expected.misfits.keys() & target.keys() for item in target[one]}
         expected.waiting = [one for one in expected.fits.keys() - out if one not in target and retrofit.key(expected.fits[one]) in held]
         out.update(expected.waiting)
@@ -172,7 +172,7 @@ class Scene:
                 truth[one] = item = items.clean(int(one[1:]), self.dice)
                 self.programs.dynamo("PutItem", TableName=f"messy-{table}", Item=item)
                 number += 1
-        # What was corrected can claim what another one has: its own timestamp.
+        # A corrected item can claim the key of another one: its own timestamp.
         left = sum(len(ids) - 1 for name in names for ids in Expected(self.retrofit(name), truth).rivals)
         return number + self.mended(table, *names) if left else number
 
@@ -237,7 +237,7 @@ class Scene:
         """The target is tidied while writers go on; then they move to it, and the source follows."""
         words = ("switch", "moved")
         by = lambda which: lambda: self.programs.interrupted(which, *words, ends=1)
-        # It ends where the writers have to be stopped, or finds differences beside them.
+        # It ends where the writers have to be stopped, or finds differences too.
         self.live("old", 1, by(signal.SIGKILL), by(signal.SIGTERM), lambda: self.programs.keyfold(*words, codes=(1,)))
         assert self.programs.keyfold("status", "moved")["phase"] == "tidy"
         self.mended("old", "moved")

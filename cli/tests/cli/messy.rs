@@ -142,7 +142,7 @@ async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
     live.write(other).await;
     live.done(&AGAIN);
     assert_eq!(live.quarantine(), (json!(1), json!(2)));
-    assert_eq!(live.retrofit(&COMPARE).status.code(), Some(1), "an item that nobody knows of");
+    assert_eq!(live.retrofit(&COMPARE).status.code(), Some(1), "an item that only the target has");
     live.write(item(1, "pm")).await;
     live.done(&REPAIR);
     live.done(&COMPARE);

@@ -3,7 +3,7 @@
 use keyfold_edge::retrofit::{Failure, Operation};
 use serde::Deserialize;
 
-/// What an event asks for.
+/// The requested operation.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OperatorEvent {
@@ -14,7 +14,7 @@ pub struct OperatorEvent {
 }
 
 impl OperatorEvent {
-    /// Reads an event. A member that nobody knows is a mistake.
+    /// Reads an event. Unknown members are errors.
     pub fn read(text: &str) -> Result<OperatorEvent, Failure> {
         serde_json::from_str(text)
             .map_err(|error| Failure::bad_event(format!("the event is malformed: {error}")))

@@ -13,7 +13,7 @@ use crate::OperatorEvent;
 
 /// The metrics' namespace.
 const NAMESPACE: &str = "Keyfold/Operator";
-/// What is left of an invocation's time when it answers: an effect may have begun just before.
+/// Time reserved at the end of an invocation: an effect may have started just before.
 const ANSWER_MARGIN: Duration = Duration::from_secs(30);
 
 /// Takes one event.

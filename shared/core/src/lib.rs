@@ -3,7 +3,7 @@
 //!
 //! # Where things are
 //!
-//! Each module uses only the ones before it.
+//! Each module uses only earlier modules.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The retrofit's decisions: what is written for a changed or a scanned item, and on what condition.
 //!
 //! Nothing here calls DynamoDB. A [`Job`] makes [`ItemTask`]s; a task says what it wants sent next and gets the response,
-//! until it is done. What sends the requests (`keyfold-dynamo`, the simulator) adds nothing of its own: that
+//! until it is done. What sends the requests (`keyfold-dynamo`, the simulator) decides nothing: that
 //! is what lets the same code run through hundreds of thousands of simulated histories.
 //!
 //! - [`mapping`] turns a source item into the target's, and says which [`Protocol`] keeps it right;

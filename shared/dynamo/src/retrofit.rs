@@ -1,5 +1,5 @@
 //! Carries a retrofit's tasks out. Nothing is decided here: `keyfold_core::retrofit` says what to send, and this module
-//! sends it, tells what came of it, and sends again what can pass.
+//! sends it, reports the outcome, and repeats what can succeed.
 //!
 //! Start with [`RequestSender`]; then [`backfill_slice`], [`replicate`], [`verify_slice`], [`finalise_slice`] and [`RetrofitState`]'s row
 //! by [`RequestSender::head`].

@@ -1,4 +1,4 @@
-// The console's script. What comes from the server is written as text, never as markup.
+// The console's script. Values from the server are written as text, never as markup.
 "use strict";
 
 const REFRESH_MS = 2000;
@@ -609,7 +609,7 @@ async function retrofitView(retrofit, turn) {
       if (focused && !document.activeElement.isConnected) [...box.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused)?.focus();
       before = now;
     }
-    // A page that nobody looks at asks nothing.
+    // A hidden page sends no requests.
     if (!document.hidden) state.timer = setTimeout(refresh, REFRESH_MS);
   };
   state.refresh = refresh;

@@ -79,7 +79,7 @@ pub(super) fn add(document: &mut Document, alarm: &Alarm) -> String {
     format!("{id}Alarm")
 }
 
-/// One metric of AWS or of ours. The dimensions are YAML.
+/// One metric, of AWS or of Keyfold. The dimensions are YAML.
 pub(super) fn metric(
     namespace: &str,
     name: &str,

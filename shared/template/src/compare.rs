@@ -16,9 +16,9 @@ pub struct Finding {
     pub line: usize,
     /// Where: `AuditTable.Properties.KeySchema`.
     pub place: String,
-    /// What it is.
+    /// The difference.
     pub what: String,
-    /// What it breaks; `None` if it may be.
+    /// The consequence; `None` if it is allowed.
     pub breaks: Option<&'static str>,
 }
 
@@ -257,7 +257,7 @@ const ACCESS: [&str; 15] = [
     "AWS::SecretsManager::ResourcePolicy",
 ];
 
-/// What is lost with a whole resource.
+/// The consequence of a missing resource.
 const MISSING: [(&str, &str); 6] = [
     ("AWS::DynamoDB::Table", "functions find no table"),
     ("AWS::IAM::Role", "a function has no rights"),
@@ -465,7 +465,7 @@ impl Differences<'_> {
         let via = path.contains(".UseTheKey") && path.contains(".Condition.");
         let breaks = match known {
             _ if parameter.is_some() => default.map(|(_, _, breaks)| *breaks),
-            // `sam build` adds some of its own.
+            // `sam build` adds its own.
             _ if path.starts_with("Metadata") && what.starts_with("is added") => None,
             _ if described || via => None,
             Some((_, _, breaks)) if self.kind.starts_with("AWS::") => *breaks,

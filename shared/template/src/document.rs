@@ -58,7 +58,7 @@ impl Document {
     }
 }
 
-/// A text with its gaps filled. A gap with a line of its own takes several lines, or none.
+/// A text with its gaps filled. A gap alone on its line takes any number of lines.
 fn filled(text: &str, gaps: &[(&str, &str)]) -> String {
     let mut done = String::new();
     for line in text.lines() {

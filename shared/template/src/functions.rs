@@ -40,7 +40,7 @@ pub(super) fn add(document: &mut Document, function: &Function<'_>) -> Vec<Strin
     );
     let alarm = |name: &str, what: &str, severity| {
         let description = format!("Invocations of {}Function {what}", function.id);
-        // What is repeated matters when it lasts.
+        // Repeated work matters when it lasts.
         let periods = if severity == Severity::NextDay { 3 } else { 1 };
         let metric = alarms::of_function(name, "Sum", 300, periods, &function.id);
         Alarm::new((&function.id, name), severity, &description, metric, 1)

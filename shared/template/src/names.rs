@@ -2,7 +2,7 @@
 
 use keyfold_core::model::{Model, Retrofit, Table};
 
-/// What the journal of the audit trail would be called as a table of the manifest.
+/// The name of the audit trail's journal, as a table of the manifest.
 const JOURNAL_ID: &str = "audit-journal";
 const ARN: &str = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/";
 
@@ -18,7 +18,7 @@ pub enum GenerateError {
     /// More of something than AWS takes.
     #[error("{what} has {count} {unit}, and AWS takes {max}\nhint: {hint}")]
     Limit { what: String, count: usize, unit: &'static str, max: usize, hint: String },
-    /// A retrofit whose mapping is none.
+    /// A retrofit with an invalid mapping.
     #[error(transparent)]
     Mapping(#[from] keyfold_core::retrofit::MappingError),
 }

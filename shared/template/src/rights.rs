@@ -82,7 +82,7 @@ fn listed(name: &str, values: &[String]) -> String {
     }
 }
 
-/// What the functions of a retrofit do to a table.
+/// The operations of a retrofit's functions on a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum On {
     Source,
@@ -104,7 +104,7 @@ type Row = (Worker, On, &'static str, &'static [&'static str]);
 /// Operations of a table with a time to live: expired items are no differences, if the table deletes them.
 const OF_TIME_TO_LIVE: &str = "DescribeTimeToLive";
 
-/// What the three functions call where the source's key fixes the target's.
+/// The calls of the three functions where the source's key fixes the target's.
 const FENCED: [Row; 9] = [
     // The source is only read: a tidied retrofit writes its state of the moment.
     (Worker::Replicator, On::Source, "ReadTheSource", &["BatchGetItem"]),
@@ -157,7 +157,7 @@ const VERIFY_CONTROL: Row = (
     &["BatchGetItem", "DeleteItem", "PutItem", "UpdateItem"],
 );
 
-/// What they call with a ledger: an item is written in a transaction with its row, which says where it was.
+/// Their calls with a ledger: an item is written in a transaction with its row, which has its place.
 const LEDGER: [Row; 8] = [
     (Worker::Replicator, On::Target, "WriteTheTarget", &["DeleteItem", "PutItem"]),
     // Once it is tidied, transactions ask for a seal by deleting what is not there.
@@ -176,7 +176,7 @@ const LEDGER: [Row; 8] = [
     VERIFY_CONTROL,
 ];
 
-/// What they call in place: nothing is put or deleted, keys are set.
+/// Their calls in place: items are not put or deleted, keys are set.
 const IN_PLACE: [Row; 6] = [
     (Worker::Replicator, On::Target, "FoldTheTable", &["UpdateItem"]),
     (Worker::Replicator, On::Control, "KeepQuarantine", &["BatchGetItem", "PutItem"]),
@@ -289,7 +289,7 @@ fn of_operator(mapping: &Mapping, source: &TableName<'_>, target: &TableName<'_>
     ]
 }
 
-/// What the replicator calls besides, where it follows the target's stream too.
+/// The replicator's additional calls, where it follows the target's stream too.
 fn of_way_back(retrofit: &str, source: &TableName<'_>, target: &TableName<'_>) -> [Right; 3] {
     let follows = format!("{retrofit}FollowsBack");
     [

@@ -40,7 +40,7 @@ pub(super) fn add(document: &mut Document, names: &Names<'_>) {
         300,
         3,
     );
-    // A single failure of a function has an alarm of its own, which is sharp.
+    // A single failure of a function has its own, sharper alarm.
     let why = "For 15 minutes, the API has answered with a status of 500 or above";
     alarms::add(document, &Alarm::new(("Api", "ServerErrors"), Severity::Now, why, api, 1));
     if let Some(table) = &deploy.audit_writer {

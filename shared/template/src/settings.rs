@@ -1,4 +1,4 @@
-//! What a template says, for machines: as JSON, and each function's rights, environment and mappings alone.
+//! A template for machines: as JSON, and each function's rights, environment and mappings alone.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Deployments that each add at most one global index to each table: CloudFormation takes no more.
+//! Deployments that each add at most one global index to each table: CloudFormation refuses several.
 
 use std::collections::{BTreeMap, BTreeSet};
 

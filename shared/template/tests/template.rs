@@ -1,4 +1,4 @@
-//! What must be true of every template, with the sample's as the first of them.
+//! Laws of every template, the sample's first.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
@@ -69,7 +69,7 @@ fn texts(node: &Node) -> BTreeSet<String> {
     one.into_iter().chain(node.nodes().iter().filter_map(|node| node.as_text().map(str::to_owned))).collect()
 }
 
-/// What a role may do in DynamoDB, by statement.
+/// The rights of a role in DynamoDB, by statement.
 fn rights(root: &Node, role: &str) -> Vec<String> {
     let of_role = statements(root).into_iter().filter(|(id, _)| id == role);
     let one = |(_, statement): (String, Node)| {
@@ -268,7 +268,7 @@ fn the_api_is_closed_unless_its_being_open_is_said() {
     }
 }
 
-/// A version is published only when code changes: behind an alias, callers would keep the manifest, the scopes and the budgets of before.
+/// A version is published only when code changes: behind an alias, callers would keep the former manifest, scopes and budgets.
 #[test]
 fn callers_reach_what_was_deployed_last() {
     for root in every_template() {
@@ -342,7 +342,7 @@ fn a_template_that_aws_would_refuse_is_refused_with_what_to_do() {
     }
 }
 
-/// What a condition function of CloudFormation gives for these parameters.
+/// The result of a condition function of CloudFormation for these parameters.
 fn holds(node: &Node, parameters: &[(&str, &str)]) -> bool {
     let value = |node: &Node| match node.get("Ref").and_then(Node::as_text) {
         // The others have their defaults, which are empty.
@@ -455,11 +455,11 @@ fn every_alarm_names_its_severity_and_its_part_of_the_runbook() {
             let (_, heading) = text.split_once("${RunbookUrl}#").unwrap();
             assert!(headings.contains(heading), "{id}: `### {heading}` is not in docs/runbooks.md");
             used.insert(heading.to_owned());
-            // What the state machine retries, or waits for, wakes nobody.
+            // Failures that the state machine retries, or waits for, send no message.
             let slices = ["Backfiller", "Operator", "Verifier"].iter().any(|name| id.contains(name));
             let worker = id.ends_with("Lag") || slices;
             let quiet = worker || id.ends_with("LagAlarm");
-            // What is repeated without loss, and what a reservation limits as it was set, is a matter of the next day, when it lasts.
+            // Failures that are repeated without loss, and throttles by a reservation, can wait until the next day.
             let repeats = id.ends_with("ReplicatorErrorsAlarm")
                 || id.ends_with("ThrottlesAlarm") && !id.starts_with("AuditWriter");
             let lasting = alarm.at(&["Properties", "EvaluationPeriods"]).and_then(Node::as_text) == Some("3");
@@ -489,7 +489,7 @@ fn an_alarm_holds_no_more_metrics_than_it_can() {
     assert_eq!(all.iter().sum::<usize>(), 4 * 21);
 }
 
-/// The age of the oldest message leaves out what was taken three times, and a mapping takes what it could not note again and again.
+/// The age of the oldest message leaves out messages that were taken three times, and a mapping takes a failing message again and again.
 #[test]
 fn a_notice_that_is_refused_for_ever_keeps_its_alarm() {
     for root in every_template() {
@@ -506,7 +506,7 @@ fn a_notice_that_is_refused_for_ever_keeps_its_alarm() {
     }
 }
 
-/// It keeps its state without data: when nothing is meant to follow the stream any more, it has to go.
+/// It keeps its state without data: when the stream is not followed, the alarm has to go.
 #[test]
 fn an_alarm_that_keeps_its_state_goes_with_what_it_watches() {
     for root in every_template() {

@@ -53,7 +53,7 @@ pub fn needs(request: &Request) -> Vec<Needed> {
             let table = body["ResourceArn"].as_str().and_then(|arn| arn.split('/').nth(1));
             vec![needed(operation, table.unwrap_or_default())]
         }
-        // A stream has an ARN of its own, which this does not know.
+        // A stream has its own ARN, which is unknown here.
         "DescribeStream" | "GetShardIterator" | "GetRecords" => Vec::new(),
         _ => vec![needed(operation, table)],
     }

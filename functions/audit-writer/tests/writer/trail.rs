@@ -116,7 +116,7 @@ async fn without_the_line_in_the_manifest_there_is_no_journal() {
 /// The journal costs a row before and a row after, and for lists a unit for each kilobyte of digests. Shown with
 /// `--nocapture`: the time of one invocation on this machine.
 #[tokio::test]
-#[expect(clippy::print_stdout, reason = "figures for whoever asks for them")]
+#[expect(clippy::print_stdout, reason = "figures, printed on request")]
 async fn what_the_journal_costs() {
     let mut units = Vec::new();
     for manifest in [SAMPLE.to_owned(), sample()] {

@@ -1,9 +1,9 @@
-//! The function as a process: one that cannot start says why. What it does once it runs is played by `statemachine/functions.py`.
+//! The function as a process: one that cannot start says why. `statemachine/functions.py` plays what it does once it runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program of this build, or the one that is deployed.
+/// The program of this build, or the deployed binary.
 fn program() -> PathBuf {
     std::env::var_os("KEYFOLD_BINARIES").map_or_else(
         || PathBuf::from(env!("CARGO_BIN_EXE_operator")),

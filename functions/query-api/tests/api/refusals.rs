@@ -67,7 +67,7 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
         ("no body", Sent::post("/query", ""), 400, "malformed-request"),
         ("no JSON", Sent::post("/query", "{\"table\":"), 400, "malformed-request"),
         ("a list", Sent::post("/query", "[]"), 400, "malformed-request"),
-        ("a member that is none", with(&id, &json!({ "limits": 1 })), 400, "malformed-request"),
+        ("an unknown member", with(&id, &json!({ "limits": 1 })), 400, "malformed-request"),
         ("JSON nested 1000 times", Sent::post("/query", "[".repeat(1000)), 400, "malformed-request"),
         (
             "a member twice, deep in the conditions",
@@ -100,13 +100,13 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
         ),
         ("no such value", audit(&json!({ "id": "1", "action": "seen" })), 400, "unlisted-value"),
         (
-            "a value of several that is none",
+            "one invalid value of several",
             audit(&json!({ "action": { "in": ["viewed", "x"] } })),
             400,
             "unlisted-value",
         ),
         (
-            "not a value that is none",
+            "not of an invalid value",
             audit(&json!({ "id": "1", "action": { "<>": "seen" } })),
             400,
             "unlisted-value",
@@ -175,7 +175,7 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
             "inverted-between",
         ),
         (
-            "a date that is none",
+            "an invalid date",
             Sent::get(
                 "/tables/audit/questions/whenDidUserActOnResource",
                 "resourceId=1&action=viewed&accessedBy=joe1&timestamp.between=2015-02-31..2016-01-01",
@@ -217,7 +217,7 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
             "invalid-parameter",
         ),
         (
-            "a number that is none",
+            "an invalid number",
             Sent::get("/tables/orders/questions/ofPage", "page.eq=one").by(member("joe1", "acme")),
             400,
             "invalid-value",
@@ -248,13 +248,13 @@ fn cases() -> Vec<(&'static str, Sent, u16, &'static str)> {
         // Callers.
         ("nobody", audit(&id).by(Value::Null), 401, "not-authenticated"),
         (
-            "nobody asks for an explanation",
+            "no caller, and an explanation",
             Sent::post("/explain", json!({ "table": "audit", "where": id }).to_string()).by(Value::Null),
             401,
             "not-authenticated",
         ),
         (
-            "nobody, of a table with a scope",
+            "no caller, of a table with a scope",
             Sent::query(&json!({ "table": "orders", "where": { "organisationId": "acme" } })).by(Value::Null),
             403,
             "claim-missing",

@@ -91,7 +91,7 @@ async fn writes_do_not_tell_two_worlds_apart() {
                 pair.attribute, pair.organisation, pair.manifest
             );
             let told = |got: &Got| (got.status, got.headers.clone(), got.text.clone());
-            assert_eq!(told(&one), told(&other), "the caller tells the worlds apart\n{why}");
+            assert_eq!(told(&one), told(&other), "the caller can distinguish the worlds\n{why}");
             assert!(one.status < 500, "{}\n{why}", one.text);
             let code =
                 one.body["code"].as_str().map_or_else(|| one.body["deleted"].to_string(), str::to_owned);

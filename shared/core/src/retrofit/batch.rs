@@ -16,7 +16,7 @@ pub const BATCH_RECORDS_MAX: usize = 10_000;
 ///
 /// A record carries the whole item and is applied on condition that nothing newer is there, so the earlier ones of the
 /// same item would only be overwritten. Different items may be worked on at once. A record that cannot be read stands
-/// for itself: nobody knows what it said.
+/// for itself: its content is unknown.
 ///
 /// The records themselves stay with the caller, and are known here by their places.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl Batch {
         self.fates[at] = Fate::Ended(disposition);
     }
 
-    /// What became of the record at this place. One that nobody dealt with has failed.
+    /// The outcome of the record at this place; a record without one has failed.
     pub fn disposition(&self, at: usize) -> Disposition {
         match &self.fates[at] {
             Fate::Ended(disposition) => disposition.clone(),

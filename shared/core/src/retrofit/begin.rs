@@ -1,4 +1,4 @@
-//! What a retrofit makes of a record, a scanned item, a repair or a failure: the task that deals with it.
+//! The task for a record, a scanned item, a repair or a failure.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Job {
         }
     }
 
-    /// The same of a record that nobody needs any more: nothing of it is copied.
+    /// The same for a record that is consumed: nothing is copied.
     pub fn take(&self, record: Received) -> ItemTask {
         match record {
             Received::Change(ChangeRecord { sequence, key, old, new, .. }) => {
@@ -88,7 +88,7 @@ impl Job {
     /// Writes this item of the target once more, as the source has it: the target's stream shows it then. `None` if another item
     /// has to be taken. Only once each change has a row.
     pub fn rewrite(&self, target: &Item) -> Option<ItemTask> {
-        // An item without a fence may be somebody else's, until the target had writers of its own.
+        // An item without a fence may be another program's, until the target had its own writers.
         let is_ours = self.rows_decide() || target.contains_key(FENCE_ATTRIBUTE);
         let place = self.mapping().target().key_of(target).filter(|_| is_ours)?;
         let key = Arc::new(self.mapping().origin(&place)?);
@@ -137,7 +137,7 @@ impl Job {
         ItemTask::entering(self, Quarantined::set_aside(place, Fence::of_scan(self.epoch())))
     }
 
-    /// Notes that the stream's records of an item were given up at this one. The item is read anew when it leaves the
+    /// Notes that the stream's records of an item were given up at this one. The item is read again when it leaves the
     /// quarantine; the record's own image is old by then.
     pub fn discard(&self, record: &ChangeRecord) -> ItemTask {
         let fence = Fence::of_record(self.epoch(), record.sequence.clone());

@@ -9,9 +9,9 @@
 //! | `segments#NAME` | `PASS#000003/000008` | how far a segment is |
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
-//! | `accepted#NAME` | the same | that somebody said that the item stays out |
+//! | `accepted#NAME` | the same | an accepted item, which stays out |
 //! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target; of a tidied retrofit, how new it is |
-//! | `seal#NAME#nnnn` | a generation | that nothing of this generation is written any more |
+//! | `seal#NAME#nnnn` | a generation | a sealed generation: its writes are refused |
 //! | `late#NAME` | an item's key and a sequence number | a change that came to the closed table, with both images |
 //!
 //! Of the way back, the partitions of rows, quarantine and `reverse` have `<` after the name.

@@ -1,4 +1,4 @@
-//! What a retrofit changes on the items that it was shown, by entity and attribute: with counts and a few keys, never with what an item
+//! The changes of a retrofit on the items that it has mapped, by entity and attribute: with counts and a few keys, never with what an item
 //! holds.
 //!
 //! [`Mapping::announced`] says what may change on any item. A [`Diff`] says on how many items it does.

@@ -1,8 +1,8 @@
 //! Was a change carried over, whatever became of its record? And do two items agree?
 //!
-//! Who closes a table for its writers must know when all that they wrote has arrived. Nothing that Lambda tells says so: not the
+//! Before a table opens, all changes of the closed one must have arrived. No figure of Lambda shows that: not the
 //! age of a batch, not a record of one's own in the stream. The rows do: a change was carried over if the fence of its item's row
-//! has risen to it. Then no write of an older state can go through any more, from wherever it comes.
+//! has risen to it. Then every write of an older state is refused.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ impl Newest {
     }
 }
 
-/// What a record of the other table's stream shows of an item: by it a write of the retrofit is known again.
+/// An item's state in a record of the other table's stream; it identifies the retrofit's own writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sign {
     /// The item got this fence, or none.
@@ -59,7 +59,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// What this record shows.
+    /// The state that this record shows.
     pub fn of(record: &ChangeRecord) -> Sign {
         match (&record.new, &record.old) {
             (None, Some(old)) => Sign::Removed(Fence::on(old)),
@@ -85,13 +85,13 @@ impl Job {
             true => None,
             false => sides.target.and_then(Fence::on),
         };
-        // What was carried over before there were rows may have left none. Its tombstone was swept, or a scan was enough.
+        // Items that were carried over before there were rows may have no row. Its tombstone was swept, or a scan was enough.
         let before_rows = newest.may_lack_row && sides.row.is_none();
         before_rows || row.max(on_item) >= Some(fence)
     }
 
-    /// What the target's stream must have shown of an item: the last write of this retrofit; `None` if there was none. Then all that
-    /// was written to the item before has been seen too, also by somebody who should not have written: records of one item come in
+    /// The retrofit's last write to an item, which the target's stream must have shown; `None` if there was no write. Then all that
+    /// was written to the item before has been seen too, also by writers that should be stopped: records of one item come in
     /// their order.
     pub fn last_write(&self, sides: Sides<'_>) -> Option<Sign> {
         let row = sides.row.and_then(LedgerRow::read);
@@ -107,7 +107,7 @@ impl Job {
         self.last_write(sides).is_none_or(|wanted| seen.contains(&wanted))
     }
 
-    /// Does the source's item not fit, and is nothing in its place? Then it is out of the target, if nobody minds.
+    /// Does the source's item not fit, and is nothing in its place? Then it is accepted as absent from the target.
     pub fn is_out(&self, sides: Sides<'_>) -> bool {
         let fits = |item| self.mapping().carried(Cow::Borrowed(item)).is_ok();
         sides.target.is_none() && sides.source.is_some_and(|item| !fits(item))
@@ -129,7 +129,7 @@ impl Job {
         entry.accepted.is_some() && fence.is_none_or(|fence| entry.fence >= fence)
     }
 
-    /// Is the target's item what the source's item maps to? Nobody may write meanwhile.
+    /// Is the target's item what the source's item maps to? Writers are stopped meanwhile.
     pub fn agrees(&self, sides: Sides<'_>) -> bool {
         let wanted = sides.source.map_or(Ok(None), |item| self.mapping().carried(Cow::Borrowed(item)));
         match (wanted, sides.target) {

@@ -1,4 +1,4 @@
-//! What a retrofit will cost, before it is begun.
+//! The estimated cost of a retrofit, before its start.
 //!
 //! A sample of the source's items goes through the same code as the retrofit itself, and the sums are scaled up to the
 //! number of items. Verification, retries and the live writes that are replicated meanwhile are not in it.
@@ -22,10 +22,10 @@ use crate::model::Table;
 use crate::value::Item;
 pub use survey::Survey;
 
-/// What a ledger row holds besides the two keys: epoch, sequence number, and its attributes' names.
+/// The bytes of a ledger row without the two keys: epoch, sequence number, and its attributes' names.
 const LEDGER_ROW_BYTES: u64 = 100;
 
-/// What a retrofit reads, writes and adds to storage.
+/// Estimated reads, writes and storage of a retrofit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrofitEstimate {
     /// How many items the source has.
@@ -42,7 +42,7 @@ pub struct RetrofitEstimate {
     pub mended: BTreeMap<(String, &'static str), u64>,
     /// What changes, by entity and attribute.
     pub diff: Diff,
-    /// What the way back makes of the items that were looked at; `None` without one.
+    /// The way back of the sampled items; `None` if the retrofit has no way back.
     pub there_and_back: Option<ThereAndBack>,
     /// The strongly consistent scan of the source.
     pub scan_read: ReadUnits,
@@ -56,14 +56,14 @@ pub struct RetrofitEstimate {
     pub storage_bytes: i64,
 }
 
-/// What a retrofit does to one index.
+/// The changes of one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEstimate {
     /// The index's name.
     pub index: String,
     /// How many entries it writes, deletes or moves.
     pub entries: u64,
-    /// What that consumes.
+    /// The units that this consumes.
     pub write: WriteUnits,
 }
 
@@ -100,7 +100,7 @@ impl RetrofitEstimate {
         self.table_write + self.ledger_write + self.indexes.iter().map(|index| index.write).sum()
     }
 
-    /// What `finalise` costs if it takes off all that the retrofit kept: each item is written anew, with its entries in the
+    /// The cost of `finish` if it removes all marks: each item is written again, with its entries in the
     /// indexes that show the marks, and each row of a ledger is deleted. To leave them costs nothing.
     pub fn finalise_units(&self, mapping: &Mapping) -> WriteUnits {
         let target = mapping.target();

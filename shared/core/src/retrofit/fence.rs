@@ -1,4 +1,4 @@
-//! The order of the changes of one item: sequence numbers, and the fences that are kept beside what was written.
+//! The order of the changes of one item: sequence numbers, and the fences on written items.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Debug for SequenceNumber {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a sequence number has 1 to {SEQUENCE_DIGITS} decimal digits, not `{}`", .given.chars().take(60).collect::<String>())]
 pub struct SequenceNumberError {
-    /// What was given.
+    /// The given text.
     pub given: String,
 }
 
@@ -169,7 +169,7 @@ impl fmt::Display for Fence {
     }
 }
 
-/// Adds the last so many digits of a number.
+/// Adds the last digits of a number.
 fn push_digits(text: &mut String, number: u32, digits: u32) {
     text.extend((0..digits).rev().filter_map(|place| char::from_digit(number / 10_u32.pow(place) % 10, 10)));
 }

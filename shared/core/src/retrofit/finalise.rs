@@ -1,6 +1,6 @@
 //! When a retrofit is over: what it kept on the target's items, and the ledger, go.
 //!
-//! Nothing may be carried over any more by then, and what was under way must have ended: without fences and
+//! By then no changes may be carried over, and requests in flight must have ended: without fences and
 //! tombstones, a late write would go through.
 
 use std::collections::BTreeSet;
@@ -18,11 +18,11 @@ use crate::value::Item;
 /// The most attributes that a tombstone is asked not to have, so that the condition stays below DynamoDB's 4 KB.
 const ABSENT_MAX: usize = 100;
 
-/// What one read unit reads in a strongly consistent scan.
+/// The bytes that one read unit reads in a strongly consistent scan.
 const SCAN_UNIT_KILOBYTES: u64 = 4;
 
 /// The write that cleans an item of the target; `None` if there is nothing of the retrofit on it. A refused write is followed
-/// by another look at the item: somebody wrote it meanwhile.
+/// by another read of the item: an application wrote it meanwhile.
 pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     let key = target.key_of(item)?;
     let mark = |attribute| Some((attribute, item.get(attribute)?));
@@ -45,7 +45,7 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
 }
 
 /// About what it costs to take the marks off `items` items whose strongly consistent scan takes `scan_units` read units: each is
-/// written anew, with its entries in the indexes that show the marks.
+/// written again, with its entries in the indexes that show the marks.
 pub fn write_units(target: &Table, items: u64, scan_units: u64) -> WriteUnits {
     let kilobytes = scan_units.saturating_mul(SCAN_UNIT_KILOBYTES).div_ceil(items.max(1));
     let showing =
@@ -54,7 +54,7 @@ pub fn write_units(target: &Table, items: u64, scan_units: u64) -> WriteUnits {
 }
 
 /// The write that takes a tombstone away, or its marks if an application has written over it; `None` for an item that is no
-/// tombstone. For a target whose deletes leave none any more.
+/// tombstone. For a target whose deletes leave no tombstones.
 pub fn sweep(target: &Table, item: &Item) -> Option<Write> {
     let dead = is(TOMBSTONE_ATTRIBUTE, Comparison::Equal(item.get(TOMBSTONE_ATTRIBUTE)?.clone()));
     let mut write = clean(target, item)?;
@@ -72,7 +72,7 @@ pub fn is_revived(target: &Table, item: &Item) -> bool {
     item.contains_key(TOMBSTONE_ATTRIBUTE) && !item.keys().all(|name| own(name))
 }
 
-/// The attributes, known from the manifest, that an item of the table can have beside its key.
+/// The attributes, known from the manifest, that an item of the table can have in addition to its key.
 fn own_names(target: &Table) -> impl Iterator<Item = &str> {
     let keys: BTreeSet<&str> = target.key_attributes().map(|key| key.name.as_str()).collect();
     let folded = target.every_key().map(|(_, key)| key.name.as_str());
@@ -89,7 +89,7 @@ pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
     }
     control::check_format(row).ok()?;
     let known = LedgerRow::read(row)?;
-    // A row that changed since it was read belongs to a worker that should not be at work any more: it stays, and is seen.
+    // A row that changed since it was read belongs to a worker that should have ended: it stays, and is reported.
     let guard = Guard::equals(control::FENCE, known.fence.value());
     Some(Write { role: TableRole::Control, action: Action::Delete(control::key(partition, sort)), guard })
 }

@@ -145,7 +145,7 @@ impl fmt::Display for Gate {
 pub fn closed(head: &RetrofitState, evidence: &Evidence) -> Vec<Gate> {
     let mut gates = Vec::new();
     if matches!(head.phase, Phase::Reversed | Phase::Returning) {
-        // The way back has no backfill, and the move back looks at what both streams name. An item that somebody accepted stays out.
+        // The way back has no backfill, and the move back looks at what both streams name. An accepted item stays out.
         let count = evidence.quarantined;
         gates.extend((count > 0).then_some(Gate::Quarantine { count }));
         return gates;

@@ -49,7 +49,7 @@ impl Job {
     }
 
     /// The same, where rows alone say how new something is. So it is once both tables had writers of their own: what they wrote
-    /// has no fence, or one that says nothing any more.
+    /// has no fence, or an obsolete one.
     #[must_use]
     pub fn by_rows_alone(self) -> Job {
         Job { rows_decide: true, ..self }
@@ -64,7 +64,7 @@ impl Job {
         self.tracking
     }
 
-    /// What is mapped to what.
+    /// The mapping.
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
     }

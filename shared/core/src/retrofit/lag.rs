@@ -13,15 +13,15 @@ const TOLD: &str = "told";
 
 /// A replicator that is further behind is yielded to.
 const YIELD_BEHIND_MS: u64 = 60_000;
-/// What was said longer ago than this says nothing of now: if nothing changes, the replicator is silent.
+/// An older note is ignored: without changes the replicator writes none.
 const FRESH_SECONDS: u64 = 60;
 
-/// What the replicator said last.
+/// The replicator's last note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lag {
     /// How old the newest change was that had arrived then; where a batch failed, the oldest change that had not.
     pub behind_ms: u64,
-    /// The second since 1970 at which it said so.
+    /// The second since 1970 of the note.
     pub told: u64,
 }
 
@@ -39,12 +39,12 @@ impl Lag {
         Write { role: TableRole::Control, action: Action::Put(row), guard: whatever_is_there() }
     }
 
-    /// Should whoever carries what is old go slower, at this second since 1970?
+    /// Should the backfill slow down, at this second since 1970?
     pub fn is_behind(self, now_seconds: u64) -> bool {
         self.behind_ms > YIELD_BEHIND_MS && now_seconds.saturating_sub(self.told) <= FRESH_SECONDS
     }
 
-    /// What a row says.
+    /// Reads a row.
     pub fn read(row: &Item) -> Option<Lag> {
         Some(Lag { behind_ms: whole(row, BEHIND)?, told: whole(row, TOLD)? })
     }

@@ -33,7 +33,7 @@ impl LateChange {
         })
     }
 
-    /// The name by which it is told from others.
+    /// Its unique name.
     pub fn name(&self) -> &str {
         &self.sort
     }

@@ -66,7 +66,7 @@ impl Lease {
         Some(Lease { pass, segment, owner, until_ms: whole(row, UNTIL)? })
     }
 
-    /// Does somebody still have the segment of this row?
+    /// Is the segment of this row still leased?
     pub fn is_held(row: &Item, now_ms: u64) -> bool {
         whole(row, UNTIL).is_some_and(|until| until >= now_ms)
     }

@@ -1,4 +1,4 @@
-//! What it means to be in a phase, for the person who looks at a retrofit. In place there is one table, and it is the live one: no
+//! The meaning of each phase, for operators. In place there is one table, and it is the live one: no
 //! text speaks of a source or a target there.
 
 use super::control::{Phase, RetrofitState};

@@ -11,10 +11,10 @@ use crate::index::{ItemError, ItemProblem};
 use crate::key::FoldProblem;
 use crate::value::Item;
 
-/// So many keys are kept as examples of one reason.
+/// The number of keys kept as examples of one reason.
 pub const EXAMPLES_MAX: usize = 3;
 
-/// What is wrong with a value, or with an item.
+/// A reason why a value or an item does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MisfitKind {
     /// An attribute is absent that must be there.
@@ -23,7 +23,7 @@ pub enum MisfitKind {
     Gap,
     /// It has another type than is declared.
     WrongType,
-    /// The manifest lists the values, or maps them, and this is none of them.
+    /// The manifest lists the values, or maps them, and this is another value.
     Unlisted,
     /// The key would be over DynamoDB's limit.
     TooLong,
@@ -69,7 +69,7 @@ impl MisfitKind {
         MisfitKind::NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
 
-    /// As far as the code alone tells.
+    /// Derived from the code alone.
     fn of_code(code: &str) -> MisfitKind {
         match code {
             "item-attribute-required" | "item-key-missing" => MisfitKind::Missing,
@@ -110,14 +110,14 @@ pub struct Misfit {
     pub attribute: Option<String>,
     /// The index whose key it is about, if it is about one.
     pub index: Option<String>,
-    /// What is wrong.
+    /// The reason.
     pub kind: MisfitKind,
     /// The code of the item's error, of DynamoDB's, or of the quarantine.
     pub code: String,
 }
 
 impl Misfit {
-    /// What an item's error says. In a key that cannot be folded, it is about the attribute that the key is made of.
+    /// The misfit of an item's error. In a key that cannot be folded, it is about the attribute that the key is made of.
     pub fn of(error: &ItemError) -> Misfit {
         let of_place = error.at.attribute.as_deref();
         let (attribute, kind) = match &error.problem {
@@ -134,7 +134,7 @@ impl Misfit {
         }
     }
 
-    /// What a code alone says.
+    /// The misfit of a code alone.
     pub fn of_code(code: &str) -> Misfit {
         Misfit { attribute: None, index: None, kind: MisfitKind::of_code(code), code: code.to_owned() }
     }

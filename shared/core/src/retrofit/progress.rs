@@ -23,7 +23,7 @@ const MARK_SORT: &str = "mark";
 /// Counts of a comparison that are no differences. An item in flight is carried over just now: it says nothing either way.
 const NO_DIFFERENCES: [&str; 6] = ["items", "same", "expired", "repaired", "in-flight", "accepted"];
 
-/// What the sort keys of this pass's segments begin with, in this epoch.
+/// The beginning of the sort keys of this pass's segments, in this epoch.
 pub fn segments_prefix(job: &Job, pass: Pass) -> String {
     format!("{}#{:04}#", pass.name(), job.epoch().number())
 }
@@ -47,7 +47,7 @@ pub fn store_checkpoint(job: &Job, checkpoint: &Checkpoint) -> Write {
     store(job, checkpoint, Guard::AbsentOr(not_further))
 }
 
-/// The write that stores a checkpoint whatever is there: the segment begins anew.
+/// The write that stores a checkpoint unconditionally: the segment starts again.
 pub fn begin_segment(job: &Job, checkpoint: &Checkpoint) -> Write {
     store(job, checkpoint, whatever_is_there())
 }
@@ -66,7 +66,7 @@ pub fn carry_on(job: &Job, before: &str, row: &Item) -> Result<Option<Write>, Ch
     Ok(checkpoint.map(|checkpoint| begin_segment(job, &checkpoint)))
 }
 
-/// The checkpoint of a segment's row; `None` if it is none of this job, which then begins anew.
+/// The checkpoint of a segment's row; `None` if it is another job's; the segment then starts again.
 pub fn read_checkpoint(
     job: &Job,
     pass: Pass,
@@ -135,7 +135,7 @@ pub fn differences_in(counts: &BTreeMap<String, u64>) -> u64 {
     counts.iter().filter(differs).map(|(_, count)| count).sum()
 }
 
-/// Under what a comparison's segment was begun. A checkpoint keeps it as its mark, in one text.
+/// The state at the start of a comparison's segment. A checkpoint keeps it as its mark, in one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparisonStart {
     /// The mark then; empty if there was none.
@@ -169,12 +169,12 @@ impl ComparisonStart {
     }
 }
 
-/// What a complete comparison of both sides found.
+/// The result of a complete comparison of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparisonResult {
     /// How many items do not agree.
     pub differences: u64,
-    /// How long ago its first segment was begun.
+    /// The age of its first segment.
     pub age_seconds: u64,
 }
 
@@ -232,8 +232,8 @@ pub fn passes(segments: &[Checkpoint]) -> BTreeMap<Pass, PassProgress> {
     passes
 }
 
-/// How many segments of a backfill are done, and of how many. A backfill that was begun again with another number of segments
-/// has rows of both: each number covers the whole table by itself, and the one that is furthest counts.
+/// How many segments of a backfill are done, and of how many. A backfill that was started again with another number of segments
+/// has rows of both: each number covers the whole table, and the most advanced one counts.
 pub fn filled(segments: &[Checkpoint]) -> (u32, u32) {
     let mut runs: BTreeMap<u32, u32> = BTreeMap::new();
     for segment in segments {

@@ -1,6 +1,6 @@
 //! One item under its protocol: the three protocols behind one interface, and the second way of the one with fences.
 //!
-//! A protocol is a state machine for one item. It is begun by a record of the stream ([`apply`](ItemMachine::apply)), a scanned
+//! A protocol is a state machine for one item. It is started by a record of the stream ([`apply`](ItemMachine::apply)), a scanned
 //! item ([`backfill`](ItemMachine::backfill)) or a repair; it says what it wants sent, and gets the response. It sees no table
 //! and no clock. The simulator runs the same machines through every order of events.
 
@@ -43,7 +43,7 @@ pub(super) enum ItemMachine {
 }
 
 impl ItemMachine {
-    /// Carries over the state that a record tells; `new` is `None` where the item was deleted.
+    /// Carries over the state in a record; `new` is `None` where the item was deleted.
     pub(super) fn apply(
         job: &Job,
         source: &SourceKey,
@@ -109,7 +109,7 @@ impl ItemMachine {
         (ItemMachine::Late(Box::new(late)), turn)
     }
 
-    /// What it wants next, after the response to what it wanted before.
+    /// The next turn, after the response to the previous request.
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match self {
             ItemMachine::InPlace(machine) => machine.respond(job, response),
@@ -153,7 +153,7 @@ fn ledger((machine, turn): (Move, Turn)) -> (ItemMachine, Turn) {
     (ItemMachine::Ledger(Box::new(machine)), turn)
 }
 
-/// Has each item that changes a row of its own, beside its fence?
+/// Does each changed item have a row in the control table, in addition to its fence?
 fn has_rows(job: &Job) -> bool {
     job.tracking() != Tracking::Tombstones
 }

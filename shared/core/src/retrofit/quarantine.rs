@@ -17,16 +17,16 @@ use crate::value::{AttributeValue, Item};
 const ATTRIBUTE: &str = "attribute";
 /// The index whose key cannot be made.
 const INDEX: &str = "index";
-/// What is wrong, by its name.
+/// The attribute with the misfit's name.
 const KIND: &str = "misfit";
 
-/// In the row of an acceptance: the misfit, why its item stays out, who said so, and in which second since 1970.
+/// The attributes of an acceptance: the misfit, the reason, the person, the second since 1970.
 const ACCEPTED: &str = "accepted";
 const BECAUSE: &str = "because";
 const BY: &str = "by";
 const AT: &str = "at";
 
-/// What the row of an entry begins with that names no item.
+/// The beginning of the row of an entry that names no item.
 const RECORD_PREFIX: &str = "record:";
 
 /// Why an item is in quarantine.
@@ -54,7 +54,7 @@ impl QuarantineReason {
         QuarantineReason::Unmappable(Misfit::of(error))
     }
 
-    /// What does not fit.
+    /// The misfit.
     fn misfit(&self) -> Misfit {
         match self {
             QuarantineReason::Unmappable(misfit) => misfit.clone(),
@@ -75,7 +75,7 @@ impl QuarantineReason {
         }
     }
 
-    /// Do two source items, or an item of somebody else, stand in one place?
+    /// Do two source items, or an item of another program, claim one key?
     pub fn is_collision(code: &str) -> bool {
         code == QuarantineReason::Collision.code() || code == QuarantineReason::Foreign.code()
     }
@@ -86,7 +86,7 @@ impl QuarantineReason {
 pub struct Acceptance {
     /// Why.
     pub because: String,
-    /// Who said so.
+    /// The person who accepted it.
     pub by: String,
     /// The second since 1970.
     pub at: u64,
@@ -101,11 +101,11 @@ pub struct Quarantined {
     pub row: String,
     /// Why, by its code.
     pub code: String,
-    /// What does not fit.
+    /// The misfit.
     pub misfit: Misfit,
     /// How new the change was that failed.
     pub fence: Fence,
-    /// Whether somebody said that the item stays out, for just this misfit.
+    /// Whether the item is accepted, for this misfit.
     pub accepted: Option<Acceptance>,
 }
 
@@ -127,7 +127,7 @@ impl Quarantined {
         Quarantined::named(&fence.to_string(), fence)
     }
 
-    /// The same for a record that does not even tell its sequence number, under a name of its own.
+    /// The same for a record without a sequence number, under its event id.
     pub fn named(name: &str, fence: Fence) -> Quarantined {
         let reason = QuarantineReason::Unreadable;
         let row = format!("{RECORD_PREFIX}{name}");
@@ -173,7 +173,7 @@ impl Quarantined {
         }
     }
 
-    /// The write that notes that the item stays out, or without an acceptance, that it does not any more. The note is a row of its
+    /// The write that accepts the item, or without an acceptance, takes that back. The note is a row of its
     /// own: the item may fail again at any time, and as long as it does so for the same reason, it stays accepted.
     pub fn accept(&self, mapping: &Mapping, acceptance: Option<&Acceptance>) -> Write {
         let key = accepted_key(mapping, &self.row);
@@ -212,7 +212,7 @@ impl Quarantined {
         self
     }
 
-    /// Can somebody say that the item stays out? Only of an item that is known not to fit. What was given up or could not be read
+    /// Can the item be accepted? Only if it is known not to fit. What was given up or could not be read
     /// may fit.
     pub fn is_acceptable(&self) -> bool {
         let unknown = [&QuarantineReason::Unreadable, &QuarantineReason::Discarded, &QuarantineReason::Late];
@@ -235,7 +235,7 @@ impl Quarantined {
         row
     }
 
-    /// Reads a row of the quarantine; `None` if it is none.
+    /// Reads a row of the quarantine; `None` if it is invalid.
     pub fn read(row: &Item) -> Option<Quarantined> {
         let text = |name: &str| match row.get(name) {
             Some(AttributeValue::S(text)) => Some(text.clone()),

@@ -20,7 +20,7 @@ pub const PAGE_SECONDS: f64 = 1.0;
 /// The fewest items of a page, however low the rate.
 pub const PAGE_ITEMS_MIN: u32 = 10;
 
-/// What an item is thought to cost before one is known.
+/// The assumed units of an item before one is known.
 pub const ITEM_UNITS_UNKNOWN: f64 = 5.0;
 
 /// How often the rate may grow.
@@ -29,7 +29,7 @@ pub const GROWTH_PERIOD: Duration = Duration::from_secs(10);
 pub const GROWTH_SHARE: f64 = 0.05;
 /// Until something is throttled for the first time.
 pub const GROWTH_FIRST: f64 = 2.0;
-/// It grows only if so much of it was used.
+/// The used share above which the rate grows.
 pub const USED_SHARE: f64 = 0.5;
 
 /// Many requests meet one shortage: after a cut, no other of the same kind for so long.
@@ -39,7 +39,7 @@ pub const ACCOUNT_PAUSE: Duration = Duration::from_secs(30);
 /// The shortest time over which consumption says something.
 const MEASURED_SECONDS_MIN: f64 = 1.0;
 
-/// What was exhausted, from the least to the worst.
+/// The exhausted resource, from the least to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThrottledBy {
     /// Nothing was, but the replicator is behind: it carries what is new, and must not wait for what is old.
@@ -50,12 +50,12 @@ pub enum ThrottledBy {
     Table,
     /// An index: the table's live writers are refused too.
     Index,
-    /// The account: everybody's tables.
+    /// The account: all its tables.
     Account,
 }
 
 impl ThrottledBy {
-    /// What a reason says, as DynamoDB writes it: `IndexWriteKeyRangeThroughputExceeded`.
+    /// Reads a reason as DynamoDB writes it: `IndexWriteKeyRangeThroughputExceeded`.
     ///
     /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing.html>
     pub fn of_reason(reason: &str) -> ThrottledBy {
@@ -70,7 +70,7 @@ impl ThrottledBy {
         }
     }
 
-    /// What is left of the rate.
+    /// The remaining share of the rate.
     fn share(self) -> f64 {
         match self {
             ThrottledBy::Replicator | ThrottledBy::Range => 0.75,
@@ -104,7 +104,7 @@ impl ThrottledBy {
         self.names().1
     }
 
-    /// What has this name.
+    /// The cause with this name.
     pub fn named(name: &str) -> Option<ThrottledBy> {
         ThrottledBy::NAMES.iter().find(|(_, known, _)| *known == name).map(|(by, ..)| *by)
     }
@@ -121,9 +121,9 @@ pub struct Rate {
     at: Duration,
     /// Nothing goes out before.
     held_until: Duration,
-    /// What the rate was when something was throttled; `None` while nothing was.
+    /// The rate at the last throttling; `None` before the first.
     cut_from: Option<f64>,
-    /// What the rate was when it first yielded to the replicator; `None` once it is back there.
+    /// The rate at which it first yielded to the replicator; `None` once it is back there.
     yielded_from: Option<f64>,
     last_cut: Option<(ThrottledBy, Duration)>,
     period: Period,
@@ -132,7 +132,7 @@ pub struct Rate {
     units: f64,
 }
 
-/// What was consumed since the rate could last grow.
+/// The units consumed since the rate could last grow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Period {
     began: Duration,
@@ -164,7 +164,7 @@ impl Rate {
         }
     }
 
-    /// Units in a second, as it stands.
+    /// The current units per second.
     pub fn units_per_second(&self) -> f64 {
         self.units_per_second
     }
@@ -214,7 +214,7 @@ impl Rate {
             return;
         }
         self.last_cut = Some((by, now));
-        // What was allowed and not used is no measure.
+        // Unused allowance is no measure.
         let from = self.units_per_second.min(self.measured(now)).max(RATE_MIN);
         // A replicator that was behind says nothing of what the tables take: once it has caught up, the rate goes back to where it was.
         // Growing by shares of a rate that was cut many times would take hours.

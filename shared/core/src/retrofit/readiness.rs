@@ -23,7 +23,7 @@ pub fn retrofits_into<'m>(model: &'m Model, table: &'m str) -> impl Iterator<Ite
     into.filter_map(|retrofit| Mapping::of(model, &retrofit.name).ok())
 }
 
-/// What is known of a retrofit into the table that is asked.
+/// The known state of a retrofit into the queried table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filling {
     /// The retrofit, by the manifest at hand.

@@ -1,4 +1,4 @@
-//! A change of one item, as the source's stream tells it; or what is left of a record that cannot be read.
+//! A change of one item from the source's stream, or the readable part of a damaged record.
 
 use super::fence::SequenceNumber;
 use crate::value::Item;
@@ -63,7 +63,7 @@ impl Received {
 }
 
 impl Received {
-    /// Does it not tell whose it is? Then some item may be old, and nobody knows which: comparisons that were begun before it
+    /// Is its key unknown? Then some item may be stale, and it is unknown which: comparisons that started before it
     /// came say nothing.
     pub fn names_no_item(&self) -> bool {
         matches!(self, Received::Unreadable(UnreadableRecord { key: None, .. }))

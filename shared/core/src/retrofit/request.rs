@@ -1,4 +1,4 @@
-//! What a task can ask for, and what can come of it.
+//! The requests of a task, and their outcomes.
 
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::Item;
@@ -15,7 +15,7 @@ pub enum TableRole {
     Control,
 }
 
-/// What a task wants sent.
+/// A request of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -40,7 +40,7 @@ pub enum Request {
 pub struct Write {
     /// To which table.
     pub role: TableRole,
-    /// What is written.
+    /// The written item.
     pub action: Action,
     /// When.
     pub guard: Guard,
@@ -51,10 +51,10 @@ pub(super) fn is(attribute: impl Into<String>, comparison: Comparison) -> Condit
     Condition::Is(Path::attribute(attribute), comparison)
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Response {
-    /// The item, or that there is none.
+    /// The item, or its absence.
     Got(Option<Item>),
     /// It was written, all of it.
     Written,
@@ -66,7 +66,7 @@ pub enum Response {
     Rejected(String),
 }
 
-/// What a refused write met.
+/// The reason of a refused write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemSeen {
     /// Not known.

@@ -27,7 +27,7 @@ impl TaskResult {
         !matches!(self, TaskResult::Blocked | TaskResult::Busy | TaskResult::Unrecorded(_))
     }
 
-    /// Of a record of the closed table: was it somebody else's?
+    /// Of a record of the closed table: was it another program's write?
     pub fn is_late(&self) -> bool {
         !matches!(self, TaskResult::Superseded | TaskResult::NotSelected)
     }

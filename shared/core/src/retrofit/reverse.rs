@@ -1,8 +1,8 @@
 //! Whether items can be carried the other way, before the writers move: a row of the control table with a question and its answer.
 //!
 //! The operator's command asks, and writes one item of the table that follows once more, so that this table's stream has
-//! something to show. Whoever is handed a batch of that stream answers: which stream it is, and whether writes to the other table are
-//! allowed. So an answer shows that the stream is followed now, by somebody who can do what the way back needs. Nothing is carried yet.
+//! something to show. The replicator that receives a batch of that stream answers: which stream it is, and whether writes to the other table are
+//! allowed. So an answer shows that the stream is followed now, by a role that has the rights of the way back. Nothing is carried yet.
 
 use super::control::{self, Direction, Phase, RetrofitState, number, text, whole};
 use super::job::Job;
@@ -30,7 +30,7 @@ pub struct Reverse {
     pub answer: Option<ReverseAnswer>,
 }
 
-/// What whoever follows the stream says.
+/// The answer of the replicator that follows the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReverseAnswer {
     /// The stream that it follows.
@@ -55,7 +55,7 @@ impl Reverse {
         control::key(&format!("retrofit#{}", job.mapping().other_rows_name()), SORT)
     }
 
-    /// A question, which stands in place of every other.
+    /// A question, which replaces every other.
     pub fn asked(question: String, seconds: u64) -> Reverse {
         Reverse { question, seconds, answer: None }
     }
@@ -71,7 +71,7 @@ impl Reverse {
         Reverse { seconds, answer: Some(answer), ..self }
     }
 
-    /// The write that asks, or answers if nobody has asked anew meanwhile.
+    /// The write that asks, or answers if there is no newer question.
     pub fn store(&self, job: &Job) -> Write {
         let mut row = control::row(Reverse::key(job));
         let question = AttributeValue::S(self.question.clone());
@@ -88,7 +88,7 @@ impl Reverse {
         Write { role: TableRole::Control, action: Action::Put(row), guard }
     }
 
-    /// What a row says.
+    /// Reads a row.
     pub fn read(row: &Item) -> Option<Reverse> {
         let stream = text(row, STREAM).map(str::to_owned);
         let answer = stream.map(|stream| ReverseAnswer {

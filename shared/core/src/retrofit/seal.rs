@@ -1,8 +1,8 @@
 //! Seals: what ends all writes of a generation at once, wherever their requests are.
 //!
 //! Which way a retrofit carries items over can be turned round. A request that was sent before may be carried out long after, and
-//! nobody can call it back. So each write of a tidied retrofit is a transaction that asks that one row of the control table be
-//! absent: the seal of its generation. When all seals of a generation are there, nothing of it can be written any more.
+//! it cannot be recalled. So each write of a tidied retrofit is a transaction that asks that one row of the control table be
+//! absent: the seal of its generation. When all seals of a generation are there, all its writes are refused.
 //!
 //! There are many seals, and an item's key says which is its own: transactions on one row get in each other's way. A seal is
 //! written once, never changed and never taken away.
@@ -25,7 +25,7 @@ pub fn seals(retrofit: &str, generation: Generation, from: u16) -> impl Iterator
     (from..SEALS).map(move |number| Write {
         role: TableRole::Control,
         action: Action::Put(key(retrofit, number, generation)),
-        // A row of keys alone: whoever writes it writes the same.
+        // A row of keys alone: every write of it is the same.
         guard: Guard::AbsentOr(is(SORT, Comparison::Exists(true))),
     })
 }

@@ -111,7 +111,7 @@ pub struct Checkpoint {
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<Item>,
     done: bool,
-    /// What was true when the segment was begun: see [`progress`](super::progress).
+    /// The state when the segment was started: see [`progress`](super::progress).
     #[serde(skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
     counts: BTreeMap<String, u64>,
@@ -152,7 +152,7 @@ impl CheckpointError {
         }
     }
 
-    /// What the reader can do about it.
+    /// A hint for the reader.
     pub fn hint(&self) -> &'static str {
         match self {
             CheckpointError::UnknownFormat(error) => error.hint(),
@@ -185,19 +185,19 @@ impl Checkpoint {
         Ok(read.map(|read| Checkpoint { mapping: job.mapping().hash().to_string(), ..read }))
     }
 
-    /// Reads any checkpoint; `None` if it is none.
+    /// Reads any checkpoint; `None` if it is invalid.
     fn read(json: &str) -> Result<Option<Checkpoint>, UnknownFormat> {
         CHECKPOINT_FORMAT.check_json(json.as_bytes())?;
         Ok(serde_json::from_str(json).ok())
     }
 
-    /// The same, begun under this mark.
+    /// The same, started under this mark.
     #[must_use]
     pub fn marked(self, mark: Option<String>) -> Checkpoint {
         Checkpoint { mark, ..self }
     }
 
-    /// The mark under which the segment was begun.
+    /// The mark under which the segment was started.
     pub fn mark(&self) -> Option<&str> {
         self.mark.as_deref()
     }
@@ -344,7 +344,7 @@ impl Slice {
         self.pages.len()
     }
 
-    /// What is durable.
+    /// The durable part.
     pub fn checkpoint(&self) -> &Checkpoint {
         &self.checkpoint
     }

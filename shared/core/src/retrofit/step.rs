@@ -1,4 +1,4 @@
-//! What a step of a retrofit says to the person who took it, and how a phase is shown.
+//! The messages of a retrofit's steps and phases.
 //!
 //! Each text is right for its protocol. In place, the table that is written is the live one: there no text may tell anybody to
 //! move to another table, or to get rid of one. `snapshots` has every text of every phase and protocol.
@@ -21,7 +21,7 @@ pub enum CompletedStep {
     CutOver,
     /// The cut-over is taken back.
     Undone,
-    /// Nothing is kept any more.
+    /// The retrofit has ended.
     Finalised {
         /// Items and rows that were cleaned.
         cleaned: u64,
@@ -32,14 +32,14 @@ pub enum CompletedStep {
     },
     /// Given up.
     Abandoned,
-    /// The target has no tombstones any more.
+    /// The target's tombstones are deleted.
     Tidied {
         /// Tombstones that were swept.
         swept: u64,
         /// Items that were written over one.
         revived: u64,
     },
-    /// Nobody may write, for these seconds at most.
+    /// Writers are stopped, for these seconds at most.
     Stopped {
         /// The limit.
         seconds: u64,
@@ -48,14 +48,14 @@ pub enum CompletedStep {
     Turned {
         /// Items that the stream names.
         items: u64,
-        /// How long nobody could write.
+        /// How long writers were stopped.
         milliseconds: u64,
     },
     /// The writers may use the target, and there is no way back.
     MovedForGood {
         /// Items that the stream names.
         items: u64,
-        /// How long nobody could write.
+        /// How long writers were stopped.
         milliseconds: u64,
     },
     /// The way back has ended.
@@ -65,7 +65,7 @@ pub enum CompletedStep {
 }
 
 impl CompletedStep {
-    /// What the step means, and what comes next: lower case, no final stop.
+    /// The meaning of the step, and the next command: lower case, no final stop.
     pub fn message(self, head: &RetrofitState, mapping: &Mapping) -> String {
         match mapping.protocol() {
             Protocol::InPlace => self.in_place(head, mapping),
@@ -210,7 +210,7 @@ impl RetrofitState {
     }
 }
 
-/// What comes after a manifest was mended.
+/// The next command after a corrected manifest.
 fn revised(head: &RetrofitState, next: &str) -> String {
     format!(
         "items are written by the mended manifest; `keyfold retrofit run {} --repair` carries over again what it changes, and nothing else; \
@@ -241,7 +241,7 @@ fn pending(mapping: &Mapping) -> String {
     }
 }
 
-/// What a retrofit that is given up leaves on the items of its source.
+/// The changes that an abandoned retrofit leaves on the items of its source.
 fn abandoned_source(head: &RetrofitState, source: &str) -> String {
     match head.was_reversed() {
         false => format!("the retrofit has changed nothing in table `{source}`"),

@@ -1,7 +1,7 @@
 //! What keeps the writers of a table out while a retrofit moves them: a statement in the table's resource-based policy.
 //!
 //! The retrofit's row says who is exempt, and its phase says which table is closed. So the policies follow from the row alone, and
-//! whoever comes after a crash can apply them again. The statement has a name of its own; all else that a policy says stays.
+//! the next operator can apply them again after a crash. The statement has its own id; the policy's other statements stay.
 //!
 //! DynamoDB applies a policy after a while, and says no limit. So a policy alone proves nothing: writes are tried until they
 //! are denied everywhere, and the drain and the look for late changes are needed all the same.
@@ -34,16 +34,16 @@ const STATEMENT: &str = "Statement";
 /// Who may write to a table, as far as the retrofit is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableDoor {
-    /// Everybody who could before.
+    /// The same principals as before.
     Open,
-    /// Those who carry changes to it, and nobody else: it follows the other table.
+    /// Only the roles that carry changes to it: it follows the other table.
     Followers,
-    /// Nobody at all, until what was written to it has arrived.
+    /// No principal, until its last changes have arrived.
     Shut,
 }
 
 impl TableDoor {
-    /// Whose writes a policy denies; `None` if nobody's.
+    /// The principals whose writes a policy denies; `None` without a policy.
     pub fn denied(self) -> Option<&'static str> {
         match self {
             TableDoor::Open => None,
@@ -74,7 +74,7 @@ impl RetrofitState {
         }
         match (self.phase, table) {
             (Phase::Closing, Direction::Forward) | (Phase::Returning, Direction::Reverse) => TableDoor::Shut,
-            // Nothing follows the source any more once the retrofit is settled: what is written there would reach nobody.
+            // A settled retrofit does not follow the source: a write there would be lost.
             (
                 Phase::Reversed | Phase::Returning | Phase::Settled | Phase::Finalising | Phase::Finalised,
                 Direction::Forward,
@@ -117,7 +117,7 @@ pub fn lifted_policy(retrofit: &str, policy: Option<&str>) -> Result<Option<Stri
     with_statement(&statement_name(retrofit), None, policy)
 }
 
-/// The policy with this statement in place of the one of its name, or without it.
+/// The policy with this statement in place of the statement of this name, or without it.
 fn with_statement(
     name: &str,
     statement: Option<Value>,

@@ -15,13 +15,13 @@ use crate::value::Item;
 pub struct ItemTask {
     key: Arc<Item>,
     state: TaskState,
-    /// What comes first, until it is asked for.
+    /// The first step, until it is requested.
     first: Option<Turn>,
     /// The quarantine entry that a success takes out.
     entry: Option<Box<Quarantined>>,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskStep {
     /// Send this, and tell what came of it.
@@ -84,7 +84,7 @@ impl ItemTask {
         self.turn(job, turn)
     }
 
-    /// The next step, after what came of the one before.
+    /// The next step, after the outcome of the previous one.
     pub fn respond(&mut self, job: &Job, response: Response) -> TaskStep {
         let turn = match &mut self.state {
             TaskState::Protocol(machine) => machine.respond(job, response),

@@ -187,7 +187,7 @@ fn a_record_goes_through_only_over_an_older_fence() {
     };
     assert!(write.guard.holds(None) && write.guard.holds(Some(&stored("63"))));
     assert!(!write.guard.holds(Some(&stored("800"))) && !write.guard.holds(Some(&stored("6300"))));
-    assert!(!write.guard.holds(Some(&event("1", "sam"))), "an item of somebody else is left alone");
+    assert!(!write.guard.holds(Some(&event("1", "sam"))), "another program's item is left alone");
     assert_eq!(put_item(&write)["byWho_pk"], AttributeValue::S("r-joe".to_owned()));
     assert_eq!(task.respond(&job, Response::Written), TaskStep::Done(TaskResult::Written));
 }
@@ -285,7 +285,7 @@ fn a_move_changes_ledger_and_both_places_at_once() {
         matches!(&writes[1].action, Action::Delete(key) if key["pk"] == AttributeValue::S("r-joe".to_owned()))
     );
     assert_eq!(put_item(&writes[2])[attributes::OWNER_ATTRIBUTE], AttributeValue::S("S:1".to_owned()));
-    // Somebody else is there: the old place is left first.
+    // Another item is there: the old place is left first.
     let released = task.respond(&job, Response::Cancelled(vec![true, true, false]));
     assert!(matches!(released, TaskStep::Send(Request::Transact(writes)) if writes.len() == 2));
     assert!(matches!(task.respond(&job, Response::Written), TaskStep::Send(Request::Transact(_))));
@@ -328,7 +328,7 @@ fn only_the_newest_record_of_an_item_is_applied() {
     assert_eq!(
         batch.failed(),
         [0, 2, 3],
-        "the earlier ones of an item fail with the one that stands for them"
+        "the earlier ones of an item fail with the record that represents them"
     );
 }
 
@@ -626,7 +626,7 @@ fn an_item_is_written_once_more_where_it_is_right_and_only_where_it_is() {
         "nothing else changes"
     );
     assert_eq!(rewrite(None, None), TaskStep::Done(TaskResult::Unchanged), "there is nothing to be shown");
-    // Nobody knows whose it is.
+    // Its owner is unknown.
     assert_eq!(job.rewrite(&joe), None);
 }
 
@@ -687,7 +687,7 @@ fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     let (mut task, job, writes) = first(&tidy);
     assert_eq!((before.len(), writes.len()), (2, 3));
     assert!(matches!(writes[2].action, Action::Delete(_)) && writes[2].guard == Guard::Absent);
-    // Sealed: it is for somebody who knows the next generation. Else only what did not hold is looked at again.
+    // Sealed: a worker that knows the next generation repeats it. Otherwise only what did not hold is looked at again.
     let sealed = task.clone().respond(&job, Response::Cancelled(vec![true, true, false]));
     assert_eq!(sealed, TaskStep::Done(TaskResult::Busy));
     let again = task.respond(&job, Response::Cancelled(vec![false, true, true]));

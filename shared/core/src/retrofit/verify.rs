@@ -3,7 +3,7 @@
 //! A [`Check`] is a state machine like the retrofit's tasks: it says what it wants read, and ends with a [`CheckResult`]. A
 //! first difference means nothing while writers go on: both sides are read again, strongly consistent, for as long as the
 //! replicator can be behind. If the target stays as it was all that time, it is a difference. If it moved, the item is being
-//! carried over just now, and nothing can be said of it. Nothing is ever written here; a repair is a task of its own.
+//! carried over just now, and nothing can be said of it. Nothing is ever written here; a repair is a separate task.
 //!
 //! [`expiry`] knows which items a table's time to live may delete any time: those are no drift.
 
@@ -68,14 +68,14 @@ impl Default for CheckOptions {
 
 impl CheckOptions {
     /// Does the source's time to live end this source item? That of the target may end what is made of it, which is for
-    /// `ends_target_item` to say. What the target holds now says nothing: the source's item may have been given more time, and
+    /// `ends_target_item` to say. The target's current item proves nothing: the source's item may have been given more time, and
     /// then the target's copy must not go.
     fn ends_source_item(self, job: &Job, item: &Item) -> bool {
         let over = |now| expiry::is_over(job.mapping().source(), item, now);
         self.source_expires && self.now_seconds.is_some_and(over)
     }
 
-    /// Does a time to live end this item of the target? One that the source has no more is reached by the target's alone: without
+    /// Does a time to live end this item of the target? One that the source no longer has is reached by the target's alone: without
     /// a record in the stream it would stay for ever.
     fn ends_target_item(self, job: &Job, item: &Item) -> bool {
         let over = |now| expiry::is_over(job.mapping().target(), item, now);
@@ -89,7 +89,7 @@ impl CheckOptions {
     }
 }
 
-/// What is the matter with one item.
+/// The class of one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Source and target agree.
@@ -106,7 +106,7 @@ pub enum Class {
     Expired,
     /// It is in the quarantine.
     Quarantined,
-    /// It is in the quarantine, and somebody said that it stays out.
+    /// It is in the quarantine, and accepted.
     Accepted,
     /// Something else stands at its place in the target.
     Collision,
@@ -163,13 +163,13 @@ impl Class {
 /// How a check ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckResult {
-    /// What is the matter.
+    /// The class of the difference.
     pub class: Class,
     /// The source item's key; `None` for one that is the same, and for a target item that names none.
     pub key: Option<Item>,
 }
 
-/// What a check wants next.
+/// The next step of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CheckStep {
     /// Read this.
@@ -192,12 +192,12 @@ pub struct Check {
     target: Option<Item>,
     phase: CheckPhase,
     looks: u32,
-    /// What the look before saw of what the retrofit writes.
+    /// The target's item at the previous read.
     before: Option<Option<Item>>,
     carried: bool,
 }
 
-/// What a look at the source found.
+/// The result of a read of the source.
 #[derive(Debug, Clone, PartialEq)]
 enum Source {
     /// No item.
@@ -208,11 +208,11 @@ enum Source {
     NotTaken,
     /// An item that has no form in the target, and whether a time to live may delete it any time.
     Unmappable { expires: bool },
-    /// What the target should have for it, and the same.
+    /// The expected target item, and the same.
     Wanted { item: Item, expires: bool },
 }
 
-/// What is being read.
+/// The item that is read.
 #[derive(Debug, Clone, PartialEq)]
 enum CheckPhase {
     Source,
@@ -223,7 +223,7 @@ enum CheckPhase {
 }
 
 impl Source {
-    /// Of the item that was read. Nobody needs it afterwards, so it becomes what the target should have.
+    /// Of the item that was read. It is consumed, and becomes the expected target item.
     fn of(job: &Job, item: Option<Item>, options: CheckOptions) -> Source {
         let mapping = job.mapping();
         let Some(item) = item else { return Source::Nothing };
@@ -331,7 +331,7 @@ impl Check {
         self.of.as_ref()?.item(job.mapping().source())
     }
 
-    /// Did somebody say that the item stays out?
+    /// Is the item accepted?
     fn ask_accepted(&mut self, job: &Job, entry: Quarantined) -> CheckStep {
         let key = accepted_key(job.mapping(), &entry.row);
         self.phase = CheckPhase::Accepted(Box::new(entry));
@@ -380,7 +380,7 @@ impl Check {
         self.ask_quarantine(job, if self.carried { Class::InFlight } else { class })
     }
 
-    /// What this look shows of what the retrofit writes: the target's item, in place the folded keys.
+    /// The part that the retrofit writes: the target's item, in place the folded keys.
     fn written_by_retrofit(&self, job: &Job) -> Option<Item> {
         let mapping = job.mapping();
         if mapping.protocol() != Protocol::InPlace {
@@ -418,7 +418,7 @@ impl Check {
     }
 
     fn done(&self, job: &Job, class: Class) -> CheckStep {
-        // Most are the same, and then nobody asks which item it is.
+        // Most are the same, and then the key is not needed.
         let key = if class == Class::Same { None } else { self.key(job) };
         CheckStep::Done(CheckResult { class, key })
     }

@@ -14,7 +14,7 @@ use crate::{Page, PageRequest, ScanPage, Segment, scan_page};
 /// How a slice ended. An error does not take back what the checkpoint says.
 #[derive(Debug)]
 pub struct SliceEnd {
-    /// What is dealt with and durable.
+    /// The finished and durable part.
     pub checkpoint: Checkpoint,
     /// Why it ended before its limits, if it did.
     pub error: Option<RetrofitError>,
@@ -56,7 +56,7 @@ pub(super) async fn in_time<T>(options: &SliceOptions, work: impl Future<Output 
     }
 }
 
-/// The next page is read while the one before is written.
+/// The next page is read while the previous page is written.
 async fn run(
     sender: &RequestSender,
     slice: &mut Slice,
@@ -95,7 +95,7 @@ async fn run(
     Ok(())
 }
 
-/// Reads the page after the one that is being written, if there will be one.
+/// Reads the page after the page that is being written, if there will be one.
 async fn read_ahead(
     sender: &RequestSender,
     slice: &Slice,

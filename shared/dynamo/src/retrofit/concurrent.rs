@@ -42,7 +42,7 @@ impl Waiting {
         }
     }
 
-    /// What the task comes to, now that this came of its request.
+    /// The task's progress after this outcome of its request.
     pub(super) fn respond(self, sender: &RequestSender, outcome: Response) -> After {
         let Waiting { at, mut task, .. } = self;
         let step = task.respond(sender.job(), outcome);
@@ -71,7 +71,7 @@ pub(super) async fn carry_all(
     let mut ends = Vec::new();
     ends.resize_with(tasks.len(), || None);
     let parts = stream::unfold((tasks.enumerate(), STARTED_FIRST), |(mut tasks, count)| async move {
-        // What was sent before goes out now.
+        // Requests that were sent before are repeated now.
         tokio::task::yield_now().await;
         let part: Vec<_> = tasks.by_ref().take(count).collect();
         (!part.is_empty()).then_some((part, (tasks, STARTED_TOGETHER)))
@@ -86,7 +86,7 @@ pub(super) async fn carry_all(
     ends.into_iter().flatten().collect()
 }
 
-/// Sends the groups, so many at once. Notes what has ended, and returns what wants to be sent next.
+/// Sends the groups, up to `in_flight_max` at once. Notes ended tasks, and returns the next requests.
 async fn all_responses(
     sender: &RequestSender,
     groups: impl Stream<Item = Group>,
@@ -161,14 +161,14 @@ fn batches<T>(given: Vec<(TableRole, Waiting, T)>, most: usize) -> Vec<BatchOf<T
     batches
 }
 
-/// What a task came to after its start or its request.
+/// The progress of a task after its start or its request.
 pub(super) enum After {
     Ended(usize, Result<TaskResult, DynamoError>, Box<ItemTask>),
     Wants(Waiting),
 }
 
 impl After {
-    /// What the task wants now that this is its next step.
+    /// The progress for the task's next step.
     pub(super) fn of(at: usize, task: Box<ItemTask>, step: TaskStep) -> After {
         match step {
             TaskStep::Done(verdict) => After::Ended(at, Ok(verdict), task),
@@ -199,7 +199,7 @@ async fn run(sender: &RequestSender, group: Group) -> Vec<After> {
     after
 }
 
-/// What is known of each request; `None` where it must be sent by itself.
+/// The outcome of each request; `None` where it must be sent by itself.
 pub(super) type Responses = Vec<(Waiting, Option<Response>)>;
 
 async fn read_all(sender: &RequestSender, role: TableRole, batch: Vec<(Waiting, Item)>) -> Responses {
@@ -213,7 +213,7 @@ async fn read_all(sender: &RequestSender, role: TableRole, batch: Vec<(Waiting, 
     }
 }
 
-/// Sends the statements until each is carried out or refused, or the attempts are used up. What is left is sent by itself,
+/// Sends the statements until each is carried out or refused, or the attempts are used up. The rest is sent one by one,
 /// so that its own error is known: all of it is conditional.
 pub(super) async fn execute_all(
     sender: &RequestSender,
@@ -244,7 +244,7 @@ pub(super) async fn execute_all(
     responses
 }
 
-/// What a statement came to.
+/// The outcome of a statement.
 enum Answered {
     Response(Response),
     /// It can pass if it is sent again.

@@ -28,7 +28,7 @@ impl RequestSender {
         Ok(RetrofitState::read(retrofit, row.first())?)
     }
 
-    /// Stores the retrofit's row over the one before it, if that is still there.
+    /// Stores the retrofit's row over the previous one, if that is still there.
     pub async fn store(
         &self,
         head: &RetrofitState,
@@ -43,7 +43,7 @@ impl RequestSender {
         }
     }
 
-    /// Notes that a batch of records was given up, and where it was set aside. Comparisons that were begun before count no
+    /// Notes that a batch of records was given up, and where it was set aside. Comparisons that were started before count no
     /// more, also when its items have left the quarantine.
     pub async fn set_aside(&self, place: &str) -> Result<(), RetrofitError> {
         self.begin_writing().await?;
@@ -55,7 +55,7 @@ impl RequestSender {
         }
     }
 
-    /// Brings the items of records that were given up to where they should be: each is read anew. True if all are.
+    /// Brings the items of records that were given up to the right state: each is read again. True if all are right.
     pub async fn redrive(&self, records: &[ChangeRecord]) -> Result<bool, RetrofitError> {
         let mut newest: BTreeMap<SourceKey, &ChangeRecord> = BTreeMap::new();
         for record in records {
@@ -68,7 +68,7 @@ impl RequestSender {
             }
         }
         for record in newest.values() {
-            // In quarantine first: the repair is then newer than the record, which may still be written by somebody late.
+            // In quarantine first: the repair is then newer than the record, which a late worker may still write.
             self.carry(&mut self.job().discard(record)).await?;
         }
         let mut all = true;
@@ -101,7 +101,7 @@ impl RequestSender {
         Ok(entries(&rows, &notes))
     }
 
-    /// Notes that an item stays out, or that it does not any more.
+    /// Accepts an item, or takes that back.
     pub async fn accept(
         &self,
         entry: &Quarantined,
@@ -168,13 +168,13 @@ impl RequestSender {
         self.note(progress::store_checkpoint(self.job(), checkpoint)).await
     }
 
-    /// The segments of a pass that were begun in this epoch.
+    /// The segments of a pass that were started in this epoch.
     pub async fn segments(&self, pass: Pass) -> Result<Vec<Checkpoint>, RetrofitError> {
         let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
         Ok(progress::read_checkpoints(self.job(), pass, &rows)?)
     }
 
-    /// Forgets how far the segments of a pass are, so that it begins anew.
+    /// Deletes the progress of a pass's segments, so that it starts again.
     pub async fn forget_segments(&self, pass: Pass) -> Result<(), RetrofitError> {
         for checkpoint in self.segments(pass).await? {
             let key = progress::segment_key(self.job(), pass, checkpoint.segment());
@@ -201,7 +201,7 @@ impl RequestSender {
         Ok(checkpoint)
     }
 
-    /// Notes that something will be written: what was compared before says nothing any more.
+    /// Notes that something will be written: earlier comparisons are void.
     pub async fn begin_writing(&self) -> Result<(), RetrofitError> {
         self.note(progress::store_mark(self.job(), &unique())).await
     }
@@ -218,7 +218,7 @@ impl RequestSender {
         Ok(rows.first().and_then(Lag::read))
     }
 
-    /// What a comparison that begins now begins under.
+    /// The mark for a comparison that starts now.
     async fn moment(&self) -> Result<ComparisonStart, RetrofitError> {
         let rows = self.read(TableRole::Control, vec![progress::mark_key(self.job())]).await?;
         let mark = rows.first().and_then(progress::read_mark).unwrap_or_default();
@@ -246,7 +246,7 @@ impl RequestSender {
         Err(RetrofitError::PhaseChanged { retrofit: self.job().mapping().name().to_owned() })
     }
 
-    /// How many segments somebody still works on.
+    /// The number of leased segments.
     pub async fn leases(&self) -> Result<u64, RetrofitError> {
         let (rows, now) = (self.lease_rows().await?, now_ms());
         Ok(rows.iter().filter(|row| Lease::is_held(row, now)).count() as u64)
@@ -283,7 +283,7 @@ impl RequestSender {
     }
 }
 
-/// A text that nobody had before.
+/// A unique text.
 pub(super) fn unique() -> String {
     format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }

@@ -1,4 +1,4 @@
-//! What a retrofit will cost, judged by a sample of its source.
+//! The estimated cost of a retrofit, from a sample of its source.
 
 use futures_util::FutureExt;
 use keyfold_core::retrofit::RetrofitEstimate;
@@ -7,7 +7,7 @@ use keyfold_core::retrofit::TableRole;
 use super::{RequestSender, RetrofitError};
 use crate::{PageRequest, ScanPage, Segment, scan_page};
 
-/// The sample comes from so many places of the table.
+/// The number of places in the table that are sampled.
 const SAMPLE_PLACES: u32 = 5;
 
 impl RequestSender {

@@ -9,7 +9,7 @@ use super::backfill::{in_time, read_page};
 use super::worker_lease::WorkerLease;
 use super::{RequestSender, RetrofitError, SliceEnd, SliceOptions, Watch};
 
-/// How often an item is cleaned that somebody keeps writing.
+/// How often an item that is written meanwhile is cleaned.
 const ROUNDS_MAX: usize = 8;
 
 /// Cleans pages from the checkpoint on.
@@ -77,7 +77,7 @@ async fn clean(sender: &RequestSender, pass: Pass, item: &Item) -> Result<&'stat
             Response::Written if finalise::is_revived(mapping.target(), item) => return Ok("revived"),
             Response::Written => return Ok("cleaned"),
             Response::Refused(_) if ledger => return Ok("changed"),
-            // Somebody wrote the item meanwhile, and may have kept the marks.
+            // An application wrote the item meanwhile, and may have kept the marks.
             Response::Refused(_) => {
                 let key = mapping.target().key_of(item).unwrap_or_default();
                 there = sender.read(role, vec![key]).await?.pop();

@@ -1,6 +1,6 @@
 //! The new items of a batch of records, 25 in one round trip.
 //!
-//! A record that tells of a new item is of one that most likely is not in the target yet. Its put, which asks that nothing be
+//! The item of an INSERT record is most likely not in the target yet. Its put, which asks that nothing be
 //! there or something older, is tried as an `INSERT` first: that goes through only where nothing is, and then it has written
 //! what the put would have. Where something is, the put itself is sent and decides.
 
@@ -19,7 +19,7 @@ pub(super) struct Inserts {
     hopeful: AtomicBool,
 }
 
-/// What came of some records.
+/// The outcome of some records.
 pub(super) struct Tried {
     /// How a record ended, or what has to be sent for it by itself.
     pub(super) after: Vec<After>,

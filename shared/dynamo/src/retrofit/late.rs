@@ -1,4 +1,4 @@
-//! A batch of records of the table that is closed, looked at one by one: what somebody wrote there late is noted.
+//! A batch of records of the closed table, examined one by one: late writes are noted.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{Replicated, RequestSender, RetrofitError};
 use keyfold_core::retrofit::TaskResult;
 
 /// Looks at every record: one that came too late can stand before one of the retrofit's own. Records of one item in their order,
-/// different items at once. The sender's job is the one that writes the records' table; the epoch is that of their stream.
+/// different items at once. The sender's job writes the records' table; the epoch is that of their stream.
 pub async fn look_at_late(
     sender: &RequestSender,
     records: &[Received],
@@ -92,7 +92,7 @@ async fn one_item(
     for at in places {
         let end = match &records[at] {
             Received::Change(record) => one(sender, record, epoch).await,
-            // It names no item that could be looked at: somebody has to compare.
+            // It names no item that could be read: a comparison is needed.
             unread => sender.carry(&mut sender.job().receive(unread)).await.map_err(RetrofitError::from),
         };
         match end {

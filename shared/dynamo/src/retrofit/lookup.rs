@@ -1,4 +1,4 @@
-//! Many items by their keys, each beside the key that it was asked for by.
+//! Many items by their keys, each with the requested key.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

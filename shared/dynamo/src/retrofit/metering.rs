@@ -1,4 +1,4 @@
-//! What a sender counts: units read and written, requests sent again, throttles. Its pace follows from that.
+//! The counters of a sender: units read and written, repeated requests, throttles. Its pace follows from that.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::error::DynamoError;
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 impl RequestSender {
-    /// Capacity units in a second that it may consume as it stands; `None` where nothing holds it.
+    /// The current maximum of capacity units per second; `None` for no limit.
     pub fn units_per_second(&self) -> Option<f64> {
         self.pace.as_ref().map(|pace| pace.with(|rate, _| rate.units_per_second()))
     }
@@ -105,7 +105,7 @@ impl RequestSender {
     }
 }
 
-/// What an error says was exhausted: the worst, where there are several.
+/// The exhausted resource in an error: the worst of several.
 fn throttled_by(error: &DynamoError) -> Option<ThrottledBy> {
     match error {
         DynamoError::Throttled { reasons, .. } => {

@@ -18,11 +18,11 @@ pub const LAG_SECONDS_DEFAULT: u64 = 60;
 /// The limits of a slice.
 #[derive(Debug, Clone)]
 pub struct SliceOptions {
-    /// No page is begun after this; `None` to go on to the end.
+    /// No page is started after this; `None` to go on to the end.
     pub deadline: Option<Instant>,
-    /// The slice ends here, whatever is under way; `None` to wait for it. What was under way may still be carried out.
+    /// The slice ends here, even with requests in flight, which may still succeed; `None` to wait for them.
     pub stop_at: Option<Instant>,
-    /// Once this is set, no page is begun.
+    /// Once this is set, no page is started.
     pub stop: Arc<AtomicBool>,
     /// No more pages than this; `None` for any number.
     pub pages_max: Option<u32>,
@@ -30,7 +30,7 @@ pub struct SliceOptions {
     pub page_items: u32,
     /// Requests under way at once.
     pub in_flight_max: usize,
-    /// How far behind the replicator may be: so long, twice, a difference is looked at again. 0 if nobody writes.
+    /// How far behind the replicator may be: a difference is checked again for twice as long. 0 for tables without writers.
     pub lag_seconds: u64,
     /// Who works on the segment: takes its lease, and stops if another worker has it. `None` works without a lease.
     pub owner: Option<String>,
@@ -55,7 +55,7 @@ impl Default for SliceOptions {
 }
 
 impl SliceOptions {
-    /// How long to wait before a difference is looked at for the next time, after so many pauses.
+    /// How long to wait before the next check of a difference, after this number of pauses.
     pub(super) fn recheck_pause(&self, paused: u32) -> Duration {
         match self.lag_seconds {
             0 => RECHECK_PAUSE,
@@ -63,7 +63,7 @@ impl SliceOptions {
         }
     }
 
-    /// May page number `page`, counted from 0, be begun?
+    /// May page number `page`, counted from 0, be started?
     pub(super) fn may_begin(&self, page: u32) -> bool {
         self.pages_max.is_none_or(|most| page < most)
             && self.deadline.is_none_or(|deadline| Instant::now() < deadline)

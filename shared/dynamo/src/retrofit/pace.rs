@@ -25,7 +25,7 @@ impl Pace {
         }
     }
 
-    /// Is it time to look how far behind the replicator is? One of those who ask is told so.
+    /// Is it time to read how far behind the replicator is? True for one of the callers.
     pub(super) fn is_to_look(&self) -> bool {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.began.elapsed();

@@ -36,9 +36,9 @@ pub struct PassOptions {
     pub lag_seconds: u64,
     /// The worker's name, for leases.
     pub owner: String,
-    /// Once this is set, no page is begun.
+    /// Once this is set, no page is started.
     pub stop: Arc<AtomicBool>,
-    /// No page is begun after this.
+    /// No page is started after this.
     pub deadline: Option<Instant>,
 }
 
@@ -96,7 +96,7 @@ pub trait PassWatch: Sync {
     fn waits(&self, segments: usize);
 }
 
-/// What a pass did, over all segments.
+/// The result of a pass, over all segments.
 #[derive(Debug, Default)]
 pub struct PassEnd {
     /// Are all segments done?
@@ -119,7 +119,7 @@ impl PassEnd {
 
 impl RequestSender {
     /// Goes through all segments of a pass; with `repair`, a comparison corrects what differs. An interrupted backfill or cleaning
-    /// continues where it was, a comparison begins anew.
+    /// continues where it was, a comparison starts again.
     pub async fn pass(
         &self,
         pass: Pass,

@@ -1,4 +1,4 @@
-//! What must be true of the tables before a retrofit begins, and before it is cut over.
+//! Checks of the tables before a retrofit starts, and before it is switched.
 
 use aws_sdk_dynamodb::types::{IndexStatus, StreamViewType, TableDescription};
 use futures_util::FutureExt;
@@ -8,7 +8,7 @@ use keyfold_core::retrofit::{Pass, Protocol, Quarantined, TableRole, progress};
 use super::{RequestSender, RetrofitError};
 use crate::table::{TableOptions, describe, description, expires};
 
-/// What one read unit reads in a strongly consistent scan.
+/// The bytes that one read unit reads in a strongly consistent scan.
 ///
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html>
 const SCAN_UNIT_BYTES: u64 = 4_096;
@@ -36,7 +36,7 @@ impl RequestSender {
         self.stream_of(role, &self.table_there(role).await?)
     }
 
-    /// What is known that speaks for or against cutting over.
+    /// The known facts for the gates of a switch.
     pub async fn evidence(&self) -> Result<Evidence, RetrofitError> {
         Ok(self.evidence_and_quarantine().await?.0)
     }

@@ -56,7 +56,7 @@ impl KnownReadiness {
         }
     }
 
-    /// What is pending of a table. Nothing is read for a table that no retrofit fills. Without a control table, or without a
+    /// The pending indexes of a table. Nothing is read for a table that no retrofit fills. Without a control table, or without a
     /// row in it, what a retrofit fills is pending.
     pub async fn of(
         &self,
@@ -82,7 +82,7 @@ impl KnownReadiness {
     }
 }
 
-/// What the control table says of a retrofit.
+/// The state of a retrofit in the control table.
 async fn filling(client: &Client, mapping: Mapping, control_table: &str) -> Result<Filling, RetrofitError> {
     let sender = RequestSender::new(client.clone(), Job::new(mapping.clone(), Epoch::FIRST), control_table);
     let head = match sender.head().await {

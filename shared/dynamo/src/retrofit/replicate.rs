@@ -21,7 +21,7 @@ use crate::guarded::STATEMENTS_MAX;
 pub struct ReplicateOptions {
     /// Items under way at once.
     pub in_flight_max: usize,
-    /// When to stop. What is not done by then has failed, though a write that was under way may still be carried out.
+    /// When to stop. Unfinished records have failed then, though a write in flight may still succeed.
     pub deadline: Option<Instant>,
 }
 
@@ -31,7 +31,7 @@ impl Default for ReplicateOptions {
     }
 }
 
-/// What a batch came to.
+/// The outcome of a batch.
 #[derive(Debug, Default)]
 pub struct Replicated {
     /// The places of the records to be delivered again, in the batch's order.
@@ -52,7 +52,7 @@ impl Replicated {
         self.failed.is_empty() && self.settled.iter().all(|end| *end == TaskResult::Written)
     }
 
-    /// A batch of so many records that comes again as a whole: the retrofit was moved meanwhile.
+    /// A batch with this number of records that is delivered again as a whole: the retrofit changed its phase meanwhile.
     pub fn again(records: usize, retrofit: &str) -> Replicated {
         let error = Some(RetrofitError::PhaseChanged { retrofit: retrofit.to_owned() });
         Replicated { failed: (0..records).collect(), error, ..Replicated::default() }
@@ -106,7 +106,7 @@ async fn all(
         (!group.is_empty()).then_some(group)
     });
     let groups = stream::iter(groups).then(|group| async move {
-        // What was sent before goes out now.
+        // Requests that were sent before are repeated now.
         yield_now().await;
         group
     });

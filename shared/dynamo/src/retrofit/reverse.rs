@@ -16,7 +16,7 @@ impl RequestSender {
     }
 
     /// Answers, if there is a question: may this client put and delete items of the table that items are carried from? The writes
-    /// that are tried change nothing. `stream` is the one that the caller follows.
+    /// that are tried change nothing. `stream` is the caller's stream.
     pub async fn answer_reverse(&self, stream: &str) -> Result<(), RetrofitError> {
         let Some(asked) = self.reverse().await?.filter(|asked| asked.is_open_for(stream)) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Sends what a task asks for, and tells it what came of it.
+//! Sends a task's requests, and gives it their outcomes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ use crate::error::{Call, DynamoError};
 use crate::guarded::{self, Tell};
 use crate::read::batch_get_watched;
 
-/// Why a part of a retrofit ended early. What was written before stays, and may be done again.
+/// Why a part of a retrofit ended early. Earlier writes stay, and can be repeated.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are the names that the messages show")]
 pub enum RetrofitError {
@@ -34,10 +34,10 @@ pub enum RetrofitError {
     /// The checkpoint does not belong here.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// Somebody else changed the retrofit's row meanwhile.
+    /// Another process changed the retrofit's row meanwhile.
     #[error("retrofit `{retrofit}` was changed by another process at the same time")]
     Raced { retrofit: String },
-    /// The retrofit is in another phase than when the work was begun: what the work would write is not how it is written now.
+    /// The retrofit is in another phase than when the work was started: its writes are written in another way now.
     #[error("retrofit `{retrofit}` was moved to another phase since this work was begun")]
     PhaseChanged { retrofit: String },
     /// An item could not be dealt with for now.
@@ -116,7 +116,7 @@ impl RetrofitError {
         }
     }
 
-    /// What the reader can do about it.
+    /// A hint for the reader.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             RetrofitError::Dynamo(error) => error.hint(),
@@ -146,7 +146,7 @@ impl RetrofitError {
     }
 }
 
-/// What was consumed, and how often something had to be sent again.
+/// The consumed units, and the number of repeated requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spent {
     /// Read units.
@@ -208,7 +208,7 @@ impl RequestSender {
         RequestSender { pace: Some(Pace::new(most)), ..self }
     }
 
-    /// The same, giving up a request after so many attempts.
+    /// The same, giving up a request after this number of attempts.
     #[must_use]
     pub(super) fn trying(self, attempts_max: u32) -> RequestSender {
         RequestSender { attempts_max, ..self }
@@ -224,7 +224,7 @@ impl RequestSender {
         &self.client
     }
 
-    /// What was consumed so far.
+    /// The units consumed so far.
     pub fn spent(&self) -> Spent {
         self.spending().clone()
     }
@@ -268,7 +268,7 @@ impl RequestSender {
         loop {
             let error = match self.send_once(request).await {
                 Ok(outcome) => return Ok(outcome),
-                // A batch of reads has attempts of its own.
+                // A batch of reads has its own attempts.
                 Err(error) if matches!(request, Request::Get { .. }) => return Err(error),
                 Err(error) => error,
             };

@@ -15,7 +15,7 @@ use crate::{Client, DynamoError};
 /// The control table's name, where nothing else is set.
 pub const CONTROL_TABLE_DEFAULT: &str = "keyfold-control";
 
-/// The passes that a status tells of.
+/// The passes of a status.
 const PASSES: [Pass; 6] =
     [Pass::Backfill, Pass::EmptyLedger, Pass::Finalise, Pass::Tidy, Pass::VerifySource, Pass::VerifyTarget];
 
@@ -28,15 +28,15 @@ pub struct Status {
     pub evidence: Evidence,
     /// The gates that are closed.
     pub gates: Vec<Gate>,
-    /// What is in quarantine, by reason.
+    /// The entries of the quarantine, by reason.
     pub misfits: Misfits,
     /// How far behind the replicator said it was.
     pub lag: Option<Lag>,
-    /// How long ago it said so, in seconds.
+    /// The age of that note, in seconds.
     pub lag_age_seconds: u64,
     /// The tables that policies of the retrofit close, each with those whose writes are denied.
     pub denied: Vec<(String, &'static str)>,
-    /// Changes that came to a closed table, and that nobody has dealt with.
+    /// Changes that came to a closed table, and are not handled yet.
     pub late: u64,
     /// How fast the workers go that are at work, and what limits them.
     pub rates: Vec<WorkerRate>,
@@ -113,7 +113,7 @@ impl RequestSender {
         Ok(Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late, rates })
     }
 
-    /// The segments of every pass that were begun in this epoch, pass by pass.
+    /// The segments of every pass that were started in this epoch, pass by pass.
     pub async fn progress(&self) -> Result<Vec<Checkpoint>, RetrofitError> {
         let rows = self.rows(control::segments_partition(self.job().mapping().rows_name())).await?;
         let mut segments = Vec::new();

@@ -1,4 +1,4 @@
-//! The doors of a retrofit's tables: their policies, as the retrofit's row wants them, and whether they have reached everybody.
+//! The policies of a retrofit's tables, as its row wants them, and whether they are in effect.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use crate::table::description;
 const CHANGE_TIME_MAX: Duration = Duration::from_secs(60);
 /// The pause between two attempts.
 const CHANGE_PAUSE: Duration = Duration::from_millis(500);
-/// Writes that are tried at once, each over a connection of its own as far as the client has them.
+/// Writes that are tried at once, each over a separate connection as far as the client has them.
 const PROBES: usize = 8;
 
-/// What a table's policy would become.
+/// A table's new policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyChange {
     /// The table's name in DynamoDB.
@@ -29,12 +29,12 @@ pub struct PolicyChange {
 }
 
 impl RequestSender {
-    /// What the policies of both tables would become by this row, where they are something else. Changes nothing.
+    /// The policies of both tables that this row wants, where they differ. Changes nothing.
     pub async fn policy_changes(&self, head: &RetrofitState) -> Result<Vec<PolicyChange>, RetrofitError> {
         self.each_policy(false, by_row(head)).await
     }
 
-    /// Opens both tables to everybody who could write to them before. This needs no row: the control table may be lost.
+    /// Opens both tables to all their former writers. This needs no row: the control table may be lost.
     pub async fn open_doors(&self) -> Result<Vec<PolicyChange>, RetrofitError> {
         let retrofit = self.job().mapping().name();
         self.each_policy(true, |_, _, policy| lifted_policy(retrofit, policy)).await

@@ -13,7 +13,7 @@ impl RequestSender {
         Ok(rows.iter().filter_map(LateChange::read).collect())
     }
 
-    /// Forgets a late change that somebody has dealt with; was it still there?
+    /// Deletes the note of a handled late change; was it still there?
     pub async fn forget_late(&self, change: &LateChange) -> Result<bool, RetrofitError> {
         let write = Write {
             role: TableRole::Control,

@@ -48,7 +48,7 @@ fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<&[Can
     }
 }
 
-/// What a cancelled transaction means: some guard did not hold, or it can be sent again, or it never can.
+/// The meaning of a cancelled transaction: some guard did not hold, or it can be sent again, or it never can.
 fn cancelled(reasons: &[CancellationReason], call: Call) -> Result<Response, DynamoError> {
     let code = |reason: &CancellationReason| reason.code().unwrap_or("None").to_owned();
     let codes: Vec<String> = reasons.iter().map(code).collect();

@@ -25,7 +25,7 @@ const DIFFERENCES_MAX: usize = 100;
 /// An item that is not as it should be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetrofitDifference {
-    /// What is the matter.
+    /// The class of the difference.
     pub class: Class,
     /// The source item's key, if it is known.
     pub key: Option<Item>,
@@ -40,7 +40,7 @@ pub struct VerifySlice {
     pub checkpoint: Checkpoint,
     /// The first differences of this slice.
     pub differences: Vec<RetrofitDifference>,
-    /// Why it ended before its limits. Then nothing is said of what was not read.
+    /// Why it ended before its limits. Then the unread rest is unknown.
     pub error: Option<RetrofitError>,
 }
 

@@ -36,8 +36,8 @@ impl WorkerLease {
             return Err(RetrofitError::LeaseTaken { retrofit, segment: lease.segment.to_string() });
         }
         let held = WorkerLease { lease, store: options.store, stored: Instant::now() };
-        // After the lease, not before: whoever changes the phase looks for leases after the change. So one of the two sees the
-        // other, and nobody goes on writing as in the phase before.
+        // After the lease, not before: an operator that changes the phase looks for leases after the change. So one of the two sees the
+        // other, and no worker continues to write as in the previous phase.
         if held.lease.is_some()
             && let Err(error) = sender.check_tracking().await
         {
@@ -47,7 +47,7 @@ impl WorkerLease {
         Ok(held)
     }
 
-    /// Renews the lease, and now and then stores the checkpoint. An error if another worker has the segment by now.
+    /// Renews the lease, and stores the checkpoint from time to time. An error if another worker has the segment by now.
     pub(super) async fn keep(
         &mut self,
         sender: &RequestSender,
@@ -63,7 +63,7 @@ impl WorkerLease {
                 let retrofit = sender.job().mapping().name().to_owned();
                 return Err(RetrofitError::LeaseLost { retrofit, segment });
             }
-            // It slept for longer than its lease: nobody waited for it.
+            // It slept for longer than its lease: others did not wait for it.
             if ran_out {
                 sender.check_tracking().await?;
             }

@@ -114,7 +114,7 @@ async fn a_readers_error_fails_the_slice_of_a_verification() {
     let options = SliceOptions::default();
     let end = verify_slice(&sender, from.clone(), false, &options, &mut |_| ControlFlow::Continue(())).await;
     assert_eq!(end.error.unwrap().code(), "invalid-request");
-    assert_eq!(end.checkpoint, from, "nothing is said of what was not read");
+    assert_eq!(end.checkpoint, from, "the unread rest is unknown");
 }
 
 async fn new_items(count: usize, answers: Vec<Answer>) -> (Replicated, Vec<(String, usize)>) {

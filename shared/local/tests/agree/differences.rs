@@ -47,7 +47,7 @@ impl Difference {
                 "condition-first: the condition of an update is looked at before its changes"
             }
             Difference::UpdateReturnsKey => {
-                "update-returns-key: ALL_OLD of an update that makes an item is its key, not nothing"
+                "update-returns-key: ALL_OLD of an update that makes an item is its key, and should be absent"
             }
         }
     }

@@ -1,15 +1,15 @@
 //! A part of a template: what YAML and JSON have in common, with the line it came from.
 
-/// One value, and where it stands. What was built has line 0.
+/// One value and its line. Built values have line 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// The line, from 1.
     pub line: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A scalar. A plain one may be a number or a boolean; CloudFormation takes both for their texts.

@@ -1,6 +1,6 @@
 //! Intrinsic functions: what a value is with the parameters' defaults, and what else it could be.
 //!
-//! What is known only after a deployment (a resource's ARN, the region) stays as it is written.
+//! Values known only after a deployment (a resource's ARN, the region) stay as written.
 
 use super::node::{Kind, Node};
 

@@ -8,7 +8,7 @@ use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use super::planner::PathPlanner;
 
-/// How many attributes are expanded. Each depth includes the ones before it.
+/// How many attributes are expanded. Each depth includes the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Depth {
     /// None: a shard that contains several of the values is read once for all of them.

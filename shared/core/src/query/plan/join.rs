@@ -142,7 +142,7 @@ pub(super) fn join_overlapping<'a>(
     for read in reads {
         let mut one = JoinedRead { read: read.clone(), is_wider: false };
         let mut place = kept.len();
-        // A joined range can overlap further reads, also those of its own selection. Unless they are joined too, their
+        // A joined range can overlap further reads, also reads of the same selection. Unless they are joined too, their
         // items are returned twice.
         while let Some((at, joined)) = kept.iter().enumerate().find_map(|(at, known)| {
             // The ranges of one selection are disjoint until one of them is joined.
@@ -154,7 +154,7 @@ pub(super) fn join_overlapping<'a>(
         }
         kept.insert(place.min(kept.len()), one);
     }
-    // A read of a wider range applies all conditions of its own selection, so another read of that selection within the
+    // A read of a wider range applies all conditions of the same selection, so another read of that selection within the
     // range would return its items twice. It takes two overlapping ranges without a union; no such request is known.
     let is_twice = kept.iter().enumerate().any(|(at, a)| {
         kept[at + 1..].iter().any(|b| (a.is_wider || b.is_wider) && !are_apart(&a.read, &b.read))

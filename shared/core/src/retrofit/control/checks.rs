@@ -1,4 +1,4 @@
-//! What a row allows: with this mapping, this stream, beside that retrofit.
+//! Checks of a row: mapping, stream, other retrofits.
 
 use super::{ControlError, OTHER_KEYS, OTHER_TABLE, Phase, RetrofitState};
 use crate::retrofit::mapping::Mapping;
@@ -80,7 +80,7 @@ impl RetrofitState {
         ControlError::Closed { retrofit: self.retrofit.clone(), phase: self.phase }
     }
 
-    /// May a backfill or a repair write, with this mapping? Not once the target has writers of its own. In place there is one
+    /// May a backfill or a repair write, with this mapping? Not once applications write the target. In place there is one
     /// table, and what is written follows from the item itself.
     pub fn check_filling(&self, mapping: &Mapping) -> Result<(), ControlError> {
         self.check_open(mapping)?;

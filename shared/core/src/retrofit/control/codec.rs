@@ -13,7 +13,7 @@ use crate::retrofit::request::{Action, Guard, TableRole, Write};
 use crate::value::{AttributeValue, Item};
 
 impl RetrofitState {
-    /// The write that stores this row over the one before it.
+    /// The write that stores this row over the previous one.
     pub fn store(&self, before: Option<&RetrofitState>) -> Write {
         let guard = match before {
             None => Guard::Absent,
@@ -101,7 +101,7 @@ impl RetrofitState {
     }
 }
 
-/// The texts of a map; empty if there is none.
+/// The texts of a map; empty if absent.
 fn texts(row: &Item, name: &str) -> BTreeMap<String, String> {
     let Some(AttributeValue::M(members)) = row.get(name) else { return BTreeMap::new() };
     let text = |(name, value): (&String, &AttributeValue)| match value {
@@ -111,7 +111,7 @@ fn texts(row: &Item, name: &str) -> BTreeMap<String, String> {
     members.iter().filter_map(text).collect()
 }
 
-/// The texts of a list; empty if there is none.
+/// The texts of a list; empty if absent.
 fn list(row: &Item, name: &str) -> Option<Vec<String>> {
     let text = |value: &AttributeValue| match value {
         AttributeValue::S(text) => Some(text.clone()),

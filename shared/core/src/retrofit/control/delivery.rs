@@ -1,4 +1,4 @@
-//! What becomes of a record, by the table whose stream it came from and the phase.
+//! The use of a record, by the table whose stream it came from and the phase.
 
 use super::{Direction, RetrofitState};
 use crate::retrofit::fence::Epoch;
@@ -10,14 +10,14 @@ use crate::retrofit::mapping::Mapping;
 pub enum Delivery {
     /// They are carried to the other table.
     Carry(Job),
-    /// Their table is closed: this job writes it. What somebody else wrote to it is late.
+    /// Their table is closed: this job writes it, and other writes to it are late.
     Late {
         /// The job that writes the records' table.
         job: Job,
         /// The epoch of the records' stream.
         epoch: Epoch,
     },
-    /// Nothing: the other table was never open, or is no concern any more.
+    /// Nothing: the other table was never open, or is not followed now.
     Nothing,
 }
 

@@ -7,23 +7,23 @@ pub enum Phase {
     Running,
     /// The same, and each change leaves a row in the control table. Deletes leave tombstones still.
     Tidying,
-    /// The same, and deletes leave nothing in the target. Tombstones of before are swept.
+    /// The same, and deletes leave nothing in the target. Existing tombstones are deleted.
     Tidy,
-    /// Nobody may write: what was written to the source is carried over to its end.
+    /// Writers are stopped while the source's last changes are carried over.
     Closing,
     /// Readers and writers use the target, and the source follows it.
     Reversed,
-    /// Nobody may write: what was written to the target is carried back to its end.
+    /// Writers are stopped while the target's last changes are carried back.
     Returning,
-    /// The source follows no more. There is no way back.
+    /// The source does not follow the target. There is no way back.
     Settled,
     /// Readers and writers use the target; the source's late changes are carried over still.
     CutOver,
-    /// Nothing is carried over any more; what the retrofit kept on the target's items goes.
+    /// Changes are not carried over; the retrofit's marks are removed from the target's items.
     Finalising,
     /// The target is clean. Over.
     Finalised,
-    /// Given up. What was written stays.
+    /// Abandoned. Written items stay.
     Abandoned,
 }
 

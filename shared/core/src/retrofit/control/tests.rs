@@ -108,7 +108,7 @@ fn who_waits_waits_longer_than_a_look_is_remembered() {
 fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoch() {
     let tidying = begun("moved").to(Phase::Tidying).unwrap();
     let tidy = tidying.to(Phase::Tidy).unwrap().swept();
-    assert_eq!(tidy.closing("t").unwrap().reverse_stream, None, "nobody has written the target yet");
+    assert_eq!(tidy.closing("t").unwrap().reverse_stream, None, "the target has not been written yet");
     let returned = RetrofitState { phase: Phase::Tidy, ..tidy.with_reverse_stream("t").unwrap() };
     let epoch = |stream: &str| returned.closing(stream).unwrap().reverse_stream.unwrap().epoch.number();
     assert_eq!((epoch("t"), epoch("another")), (1, 2));
@@ -153,7 +153,7 @@ fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
     writes.map(row).into()
 }
 
-/// What is noted of a change of the closed table.
+/// The note about a change of the closed table.
 fn late_note() -> Write {
     let tidy =
         begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().with_reverse_stream("t").unwrap();

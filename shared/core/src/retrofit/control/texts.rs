@@ -29,7 +29,7 @@ pub enum ControlError {
     /// It reads and writes one table.
     #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and nobody moves")]
     NothingToTidy { retrofit: String },
-    /// The target has writers of its own.
+    /// Applications write the target.
     #[error(
         "retrofit `{retrofit}` is cut over: a backfill or a repair would take back what was written to the target since"
     )]
@@ -89,7 +89,7 @@ impl ControlError {
         }
     }
 
-    /// What the reader can do about it.
+    /// A hint for the reader.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ControlError::UnknownFormat(error) => Some(error.hint()),

@@ -1,4 +1,4 @@
-//! What a backfill would make of each item, without a write: the tasks of the backfill are begun, and what they ask for first is noted.
+//! The result of a backfill for each item, without a write: the backfill's tasks are started, and their first requests are counted.
 //!
 //! A survey of a whole table also notes each target key, where two source items can claim one. It judges as if nothing had been carried
 //! over yet: what the target holds already, it does not know.
@@ -61,7 +61,7 @@ impl<'j> Survey<'j> {
         Survey { claimed, ..Survey::of_sample(job) }
     }
 
-    /// What the backfill would make of this item.
+    /// The result of the backfill for this item.
     pub fn add(&mut self, item: &Item) -> TaskResult {
         self.items += 1;
         self.sums.scan_bytes += crate::index::item_bytes(item);
@@ -74,7 +74,7 @@ impl<'j> Survey<'j> {
         }
     }
 
-    /// All of it, where the source has so many items; `None` if there is nothing to judge by.
+    /// Scaled up to a source of that many items; `None` for an empty sample.
     pub fn of_items(self, items: u64) -> Option<RetrofitEstimate> {
         let scale = Scale { items, sampled: self.items };
         let judged = self.items > 0 || items == 0;

@@ -1,4 +1,4 @@
-//! Each reason, from an item of its own.
+//! Each reason, with an item for each.
 
 use super::*;
 use crate::index::fixture::item;

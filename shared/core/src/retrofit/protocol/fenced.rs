@@ -15,7 +15,7 @@ use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, Table
 use crate::retrofit::result::TaskResult;
 use crate::value::{AttributeValue, Item};
 
-/// How often a repair begins anew because something was written meanwhile.
+/// How often a repair starts again because of a concurrent write.
 const ROUNDS_MAX: u32 = 8;
 
 /// One item whose target key is fixed.
@@ -52,7 +52,7 @@ struct Repair {
 }
 
 impl Fenced {
-    /// The state that a record tells.
+    /// The state in a record.
     pub(super) fn apply(
         job: &Job,
         key: &Arc<Item>,
@@ -60,7 +60,7 @@ impl Fenced {
         fence: Fence,
     ) -> (Fenced, Turn) {
         // Records come twice and late. Without this guard an old one overwrites a newer state, or brings a deleted item back.
-        // An item without a fence does not pass either: it is somebody else's.
+        // An item without a fence does not pass either: it is another program's.
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let is_taken = new.as_ref().is_some_and(|item| job.mapping().selects(item));
         let reason = match state(job.mapping(), key, new, &fence) {
@@ -92,7 +92,7 @@ impl Fenced {
         let older = || is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let mapping = job.mapping();
         let takes = mapping.selects(&item);
-        // What was scanned is older than every record, because the stream was there before the scan. Without these guards the
+        // A scanned item is older than every record, because the stream was there before the scan. Without these guards the
         // scan overwrites what a record wrote meanwhile. From the second epoch on, items of the epoch before are there: they
         // give way, also to an item that is no longer selected, which leaves a tombstone.
         let guard = match (takes, first) {
@@ -210,7 +210,7 @@ impl Fenced {
         }
     }
 
-    /// What a refused write met: something newer of ours, or an item of somebody else.
+    /// The reason of a refused write: a newer write of the retrofit, or another program's item.
     fn met(&self, there: Option<&Item>) -> Turn {
         match there {
             Some(item) if !item.contains_key(FENCE_ATTRIBUTE) => {
@@ -293,7 +293,7 @@ fn put(item: Item, guard: Guard) -> Turn {
     Turn::Send(Request::Write(Write { role: TableRole::Target, action: Action::Put(item), guard }))
 }
 
-/// What the target should hold for a source item: the mapped item, or a tombstone, with its fence.
+/// The desired target item for a source item: the mapped item, or a tombstone, with its fence.
 pub(super) fn state(
     mapping: &Mapping,
     key: &Item,

@@ -1,6 +1,6 @@
-//! A change of the table that is closed: it follows the other one, and nobody should write to it.
+//! A change of the table that is closed: it follows the other one, and applications should not write it.
 //!
-//! Its stream tells of the retrofit's own writes, of changes that were carried over before the direction changed, and, if the
+//! Its stream has the retrofit's own writes, of changes that were carried over before the direction changed, and, if the
 //! writers were not stopped well, of changes that come too late. A late change that the open table does not say too is noted with
 //! both of its images; then the closed table's item is what the open table says again. So nothing is lost without a trace, and
 //! the table that is open stays right.
@@ -41,7 +41,7 @@ enum LatePhase {
     ReadingFormerRow,
     /// Is it the retrofit's own?
     ReadingRow,
-    /// What does the open table say?
+    /// The open table's state.
     ReadingSource,
     Noting,
     Repairing(Box<Rowed>),
@@ -96,14 +96,14 @@ impl Late {
             }
             (LatePhase::ReadingSource, Response::Got(source)) => match self.is_said(job, source.as_ref()) {
                 true => Turn::Done(TaskResult::Unchanged),
-                // Nobody wrote it: the service deletes items whose time to live is over in each table at another time.
+                // Not an application's write: the service deletes items whose time to live is over in each table at another time.
                 false if self.record.kind == (ChangeKind::Remove { expired: true }) => self.repair(job),
                 false => {
                     self.phase = LatePhase::Noting;
                     Turn::Send(Request::Write(self.note(job.mapping())))
                 }
             },
-            // Too large for a row: then the item stays as it is, and somebody has to look at it.
+            // Too large for a row: then the item stays as it is, and an operator has to decide.
             (_, Response::Rejected(_)) => Turn::Enter(QuarantineReason::Late, self.fence.clone()),
             (LatePhase::Noting, _) => self.repair(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
@@ -126,7 +126,7 @@ impl Late {
                 let now = Fence::on(new);
                 now > before && now.as_ref() <= Some(&row.fence)
             }
-            // What it deletes has a fence: without one it gets one first.
+            // Deleted items have a fence: an item without one gets one first.
             None => {
                 let fence = self.record.old.as_ref().and_then(Fence::on);
                 fence.is_some() && fence <= row.removed
@@ -142,7 +142,7 @@ impl Late {
         match (&wanted, &self.record.new) {
             (None, None) => true,
             (Some(wanted), Some(new)) => same_item(wanted, new, &OWN_ATTRIBUTES),
-            // An item that the retrofit does not take is nobody's business, before and after.
+            // An item that the retrofit does not take is ignored, before and after.
             (None, Some(new)) => !job.mapping().may_take(new) && self.was_not_taken(job),
             (Some(_), None) => false,
         }
@@ -152,7 +152,7 @@ impl Late {
         self.record.old.as_ref().is_none_or(|old| !job.mapping().may_take(old))
     }
 
-    /// The row that keeps both images. Whoever notes it again notes the same.
+    /// The row that keeps both images. Noting it again writes the same.
     fn note(&self, mapping: &Mapping) -> Write {
         let sort = format!("{}#{}", self.source.row_key(), self.fence);
         let mut row = control::row(control::key(&control::late_partition(mapping.name()), &sort));

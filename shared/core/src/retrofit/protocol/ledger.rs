@@ -40,7 +40,7 @@ impl LedgerRow {
         control::key(&control::ledger_partition(mapping.rows_name(), &source.row_key()), control::LEDGER_SORT)
     }
 
-    /// Reads a row; `None` if it is none.
+    /// Reads a row; `None` if it is invalid.
     pub fn read(row: &Item) -> Option<LedgerRow> {
         let fence = Fence::read(row.get(control::FENCE)?)?;
         let target = match row.get(control::TARGET_KEY) {
@@ -89,9 +89,9 @@ pub(in crate::retrofit) struct Move {
     phase: MovePhase,
     /// The row as it was last seen.
     row: Option<LedgerRow>,
-    /// What is to be in the target, once it is known: the item with its owner.
+    /// The desired target item with its owner, once it is known.
     wanted: Option<Item>,
-    /// The old place holds nothing of ours any more.
+    /// The old place is free of the retrofit's item.
     old_is_gone: bool,
     released: bool,
     /// Something newer of this item is in the quarantine.
@@ -101,7 +101,7 @@ pub(in crate::retrofit) struct Move {
     rounds: u32,
 }
 
-/// What is to be carried over.
+/// The state to carry over.
 #[derive(Debug, Clone, PartialEq)]
 enum Aim {
     /// The state in a record or a scan, with its fence.
@@ -129,7 +129,7 @@ enum MovePart {
 }
 
 impl Move {
-    /// The state that a record tells.
+    /// The state in a record.
     pub(super) fn to_state(
         job: &Job,
         source: &SourceKey,
@@ -232,7 +232,7 @@ impl Move {
             return Turn::Enter(QuarantineReason::Rejected(code), self.next_fence(job));
         }
         let response = match response {
-            // The last part is the seal's. If the generation is over, whoever knows the next one tries again.
+            // The last part is the seal's. If the generation is over, a worker that knows the next one tries again.
             Response::Cancelled(mut held) if job.generation().is_some() => match held.pop() {
                 Some(false) => return Turn::Done(TaskResult::Busy),
                 _ => Response::Cancelled(held),

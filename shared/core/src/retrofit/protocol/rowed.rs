@@ -127,7 +127,7 @@ impl Rowed {
                 let fence = fence.clone();
                 self.delete_with_fence(job, &fence)
             }
-            // Its generation is over. Whoever knows the next one tries again.
+            // Its generation is over. A worker that knows the next one tries again.
             (RowedPhase::GivingFence(_) | RowedPhase::Writing, Response::Cancelled(held))
                 if job.generation().is_some() && held.last() == Some(&false) =>
             {
@@ -156,7 +156,7 @@ impl Rowed {
         }
         let known = self.known(job);
         let superseded = match &self.aim {
-            // Something at least as new was written, by somebody who read the source after that change.
+            // Something at least as new was written, by a task that read the source after that change.
             RowedAim::Record(fence) => known.as_ref() >= Some(fence),
             RowedAim::Scan => known >= Some(Fence::of_scan(job.epoch())),
             RowedAim::Repair(_) | RowedAim::Rewrite => false,
@@ -228,8 +228,8 @@ impl Rowed {
         fence.is_some() && self.row.as_ref().is_none_or(|row| Some(&row.fence) == fence.as_ref())
     }
 
-    /// Gives the target's item a fence of its own before it is deleted. Nobody could tell the deletion of an item without one
-    /// from somebody else's, and a guard could not tell that item from another one without a fence.
+    /// Gives the target's item a fence before it is deleted. The deletion of an item without one could not be distinguished
+    /// from another program's, and a guard could not tell that item from another one without a fence.
     fn give_fence(&mut self, job: &Job, mut target: Item) -> Turn {
         let fence = self.above(job, None);
         target.insert(FENCE_ATTRIBUTE, fence.value());
@@ -238,7 +238,7 @@ impl Rowed {
         self.send_both(job, &self.row_with(fence, false), Action::Put(target))
     }
 
-    /// It has this fence now, and nobody has written since the source was read: it goes.
+    /// It has this fence now, and was not written since the source was read: it is deleted.
     fn delete_with_fence(&mut self, job: &Job, fence: &Fence) -> Turn {
         self.row = Some(self.row_with(fence.clone(), false));
         if let Some(target) = &mut self.target {
@@ -260,7 +260,7 @@ impl Rowed {
         Turn::Send(Request::Transact(writes))
     }
 
-    /// The row beside an item that is put. A tombstone is swept later: its own fence is what that deletion shows.
+    /// The row of an item that is put. A tombstone is swept later: its own fence is what that deletion shows.
     fn row_put(&self, fence: Fence, gone: bool) -> LedgerRow {
         let removed =
             if gone { Some(fence.clone()) } else { self.row.as_ref().and_then(|row| row.removed.clone()) };
@@ -278,7 +278,7 @@ impl Rowed {
         LedgerRow { fence, target: None, removed }
     }
 
-    /// A record always writes: its fence must stand in the row, or somebody who read the source before could still write
+    /// A record always writes: its fence must be in the row, or a task that read the source before could still write
     /// what it was then.
     fn nothing_to_do(&self, job: &Job, wanted: &Item, gone: bool) -> Option<TaskResult> {
         let failed = match &self.aim {
@@ -317,7 +317,7 @@ impl Rowed {
         Fence::on(self.target.as_ref()?)
     }
 
-    /// How new that is which was written last. What was written before there were rows has its fence on the item alone; what
+    /// The fence of the last write. Items written before there were rows have their fence on the item alone; what
     /// was deleted since has it in the row alone.
     fn known(&self, job: &Job) -> Option<Fence> {
         let on_item = if job.rows_decide() { None } else { self.target_fence() };

@@ -1,11 +1,11 @@
-//! What a protocol wants next.
+//! The next step of a protocol.
 
 use crate::retrofit::fence::Fence;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::Request;
 use crate::retrofit::result::TaskResult;
 
-/// What a protocol wants next.
+/// The next step of a protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::retrofit) enum Turn {
     Send(Request),

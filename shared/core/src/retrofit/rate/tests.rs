@@ -6,7 +6,7 @@ fn at(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// Consumes pages of so many units for so long, as fast as the rate allows. What was consumed, and the time afterwards.
+/// Consumes pages of `page_units` for `seconds`, as fast as the rate allows. Returns the consumed units and the time afterwards.
 fn run(rate: &mut Rate, page_units: f64, from: f64, seconds: f64) -> (f64, f64) {
     let (mut now, mut sum) = (from, 0.0);
     loop {
@@ -30,7 +30,7 @@ fn what_is_consumed_is_what_is_allowed() {
     let mut rate = Rate::new(Some(200.0), Duration::ZERO);
     let (sum, _) = run(&mut rate, 50.0, 0.0, 60.0);
     assert!((12_000.0..=12_500.0).contains(&sum), "60 s, the burst, one page of debt: {sum}");
-    assert_eq!(rate.units_per_second(), 200.0, "what was said is the most");
+    assert_eq!(rate.units_per_second(), 200.0, "the given rate is the maximum");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every text of every phase, by protocol. A change of one shows in the snapshot: `INSTA_UPDATE=always cargo test` writes it anew.
+//! Every text of every phase, by protocol. A change of one shows in the snapshot: `INSTA_UPDATE=always cargo test` writes it again.
 
 use std::fmt::Write;
 
@@ -79,7 +79,7 @@ fn mapping(name: &str) -> Mapping {
     Mapping::of(&model, name).unwrap()
 }
 
-/// The rows that a retrofit of this protocol can have in this phase, each with what tells it from the others.
+/// The rows that a retrofit of this protocol can have in this phase, each with its difference from the others.
 fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, RetrofitState)> {
     let begun = RetrofitState::begun(mapping, Some("stream"));
     let plain = RetrofitState { phase, ..begun.clone() };
@@ -208,7 +208,7 @@ fn cannot_revise(mapping: &Mapping, why: &'static str) -> ControlError {
     ControlError::CannotRevise { retrofit: mapping.name().to_owned(), why }
 }
 
-/// All that is said of one retrofit.
+/// All messages of one retrofit.
 fn said(mapping: &Mapping) -> String {
     let mut text = format!("# {}\n", mapping.name());
     for phase in PHASES {
@@ -248,7 +248,7 @@ fn in_place_nobody_is_told_to_move_or_to_get_rid_of_a_table() {
         for word in ["target", "delete", "readers and writers to"] {
             assert!(!said.contains(word), "`{word}` in\n{said}");
         }
-        // Queries switch to the indexes; nobody moves.
+        // Queries switch to the indexes; readers and writers stay.
         for line in said.lines().filter(|line| line.contains("switch")) {
             assert!(!line.contains("writers"), "{line}");
         }

@@ -34,7 +34,7 @@ fn fenced(mut thing: Item) -> Item {
     thing
 }
 
-/// What a check finds that sees these two sides each time it looks.
+/// The result of a check that sees these two sides at each read.
 fn found(job: &Job, source: Option<&Item>, target: Option<&Item>) -> Class {
     found_at(job, Some(NOW), source, target)
 }
@@ -147,7 +147,7 @@ fn a_difference_is_looked_at_for_twice_the_lag() {
     assert!((0..=80).all(|lag| waited(looks_again(lag)) >= 2 * lag));
 }
 
-/// What a check finds whose looks show these targets one after the other.
+/// The result of a check whose reads return these targets in turn.
 fn found_in_turn(targets: &[Option<Item>]) -> (Class, usize) {
     let (job, source) = (job(false, false), thing("now", NOW));
     let options = CheckOptions { looks_again: 3, ..CheckOptions::default() };

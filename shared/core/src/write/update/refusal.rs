@@ -59,7 +59,7 @@ impl UpdateRefusal {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             UpdateRefusal::Folded { .. } => Some("set the attributes that it is folded from"),
-            UpdateRefusal::KeyPart { .. } => Some("put the whole item: that folds its keys anew"),
+            UpdateRefusal::KeyPart { .. } => Some("put the whole item: that folds its keys again"),
             UpdateRefusal::Key { .. } => Some("delete the item and put it with its new key"),
             UpdateRefusal::NeedsReading { .. } => {
                 Some("set them too, give their values with `expecting`, or allow `reading`")
