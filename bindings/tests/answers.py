@@ -53,7 +53,7 @@ for at in range(240):
     send(tables.put("audit", item, if_absent=True), "put_item")
 
 refused("update-needs-reading", lambda: tables.update("audit", {"id": "python-1"}, set={"action": "viewed"}))
-assert tables.update_item(client, "audit", {"id": "python-1"}, set={"action": "deleted"}) == 1
+assert tables.update_item(client, "audit", {"id": "python-1"}, set={"action": "deleted"}) == {"attempts": 1}
 send(tables.update("audit", {"id": "python-2"}, set={"note": "x"}), "update_item")
 known = {"resourceId": "p0", "accessedBy": "joe1", "timestamp": "2017-04-01T00:00:00.003"}
 send(tables.update("audit", {"id": "python-3"}, set={"action": "deleted"}, expecting=known), "update_item")

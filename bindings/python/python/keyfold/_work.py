@@ -1,0 +1,178 @@
+"""The work of several requests, as coroutines over an `Io`."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from . import _core
+from ._error import KeyfoldError, called
+from ._io import BATCH_ATTEMPTS_MAX, READ_ATTEMPTS_MAX, RETRYABLE, Io, code_of, pause_before
+from ._values import (
+    from_typed_item, raw_or_none, raw_to_typed, raw_to_typed_item, shown_item, text, typed_to_raw_item,
+)
+
+#: How long the rows of the control table are cached.
+READINESS_SECONDS = 5.0
+
+_METHODS = {"Query": "query", "Scan": "scan"}
+
+
+def shown_arguments(arguments: Dict[str, Any]) -> Dict[str, Any]:
+    """Arguments of the core as those of a client."""
+    for field in ("Key", "ExpressionAttributeValues", "ExclusiveStartKey"):
+        if field in arguments:
+            arguments[field] = typed_to_raw_item(arguments[field])
+    return arguments
+
+
+async def update_item(io: Io, updating: _core.Updating, returning: Optional[str]) -> Dict[str, Any]:
+    """Sends an update; reads the item first if the core asks for that."""
+    while True:
+        following = json.loads(called(updating.request))
+        arguments = shown_arguments(following["input"])
+        if following["operation"] == "GetItem":
+            got = await io.send("get_item", arguments)
+            called(updating.was_read, text(raw_or_none(got.get("Item"))))
+            continue
+        if returning is not None:
+            arguments["ReturnValues"] = returning
+        try:
+            response = await io.send("update_item", arguments)
+            return {"attempts": updating.refused() + 1, "attributes": response.get("Attributes")}
+        except Exception as error:
+            if code_of(error) != "ConditionalCheckFailedException":
+                raise
+            found = getattr(error, "response", {}).get("Item")
+            called(updating.was_refused, text(raw_or_none(found)))
+        await io.sleep(pause_before(updating.refused()))
+
+
+async def answer(io: Io, asking: _core.Asking) -> "tuple[Dict[str, Any], List[Mapping[str, Any]]]":
+    """One page of an answer, as the core describes it, and the items that it refers to by number."""
+    kept: List[Mapping[str, Any]] = []
+    in_flight: Dict[Any, Any] = {}
+    try:
+        while True:
+            step = json.loads(called(asking.step))
+            if "answer" in step:
+                return step["answer"], kept
+            send = step["send"]
+            # A single read needs no thread and no task.
+            if len(send) == 1 and not in_flight:
+                _arrived(asking, send[0], await _read(io, send[0]), kept)
+                continue
+            for one in send:
+                in_flight[io.start(_read(io, one))] = one
+            for done in await io.first(in_flight):
+                _arrived(asking, in_flight.pop(done), done.result(), kept)
+    finally:
+        await io.close(in_flight)
+
+
+def _arrived(asking: _core.Asking, sent: Mapping[str, Any], response: Dict[str, Any], kept: List[Any]) -> None:
+    """Gives the core the attributes of a response that it needs. The items stay here; each goes with its number."""
+    names = sent["looksAt"]
+    if names is None:
+        response["items"] = [raw_to_typed_item(item) for item in response["items"]]
+    else:
+        first = len(kept)
+        kept.extend(response["items"])
+        response["items"] = [
+            {"": {"N": str(number)}, **{name: raw_to_typed(item[name]) for name in names if name in item}}
+            for number, item in enumerate(response["items"], first)
+        ]
+    called(asking.arrived, sent["access"], text(response))
+
+
+def shown_answer(found: Dict[str, Any], kept: List[Mapping[str, Any]], plain: bool) -> Dict[str, Any]:
+    """The core's answer with its items, without the attributes that Keyfold keeps on them."""
+    only, without = found.pop("only"), found.pop("without")
+
+    def is_shown(name: str) -> bool:
+        return not name.startswith(without) and (only is None or name in only)
+
+    def part(item: Mapping[str, Any]) -> Dict[str, Any]:
+        shown = {name: item[name] for name in item if is_shown(name)}
+        return shown if plain else from_typed_item(shown)
+
+    def whole(item: Mapping[str, Any]) -> Dict[str, Any]:
+        return shown_item({name: item[name] for name in item if is_shown(name)}, plain)
+
+    found["items"] = [part(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
+    return found
+
+
+async def readiness_rows(io: Io, reads: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """The rows of the control table that say which indexes a retrofit still fills."""
+    rows: List[Dict[str, Any]] = []
+    for read in reads:
+        try:
+            head = (await io.send("get_item", shown_arguments(read["head"]))).get("Item")
+            segments = await io.send("query", shown_arguments(read["segments"]))
+        except Exception as error:
+            if code_of(error) != "ResourceNotFoundException":
+                raise
+            rows.append({})
+            continue
+        rows.append({
+            "head": raw_or_none(head),
+            "segments": [raw_to_typed_item(row) for row in segments.get("Items", [])],
+            "more": "LastEvaluatedKey" in segments,
+        })
+    return rows
+
+
+def is_fresh(read_at: float) -> bool:
+    return time.monotonic() - read_at < READINESS_SECONDS
+
+
+async def _read(io: Io, one: Dict[str, Any]) -> Dict[str, Any]:
+    if one["operation"] == "BatchGetItem":
+        return await _read_items(io, one["input"])
+    arguments = shown_arguments(one["input"])
+    for calls in range(1, READ_ATTEMPTS_MAX + 1):
+        try:
+            page = await io.send(_METHODS[one["operation"]], arguments)
+            break
+        except Exception as error:
+            if calls == READ_ATTEMPTS_MAX or code_of(error) not in RETRYABLE:
+                raise
+            await io.sleep(pause_before(calls - 1))
+    return {
+        "items": page.get("Items", []),
+        "count": page.get("Count", 0),
+        "scanned": page.get("ScannedCount", 0),
+        "lastKey": raw_or_none(page.get("LastEvaluatedKey")),
+        "units": page.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0),
+        "calls": calls,
+    }
+
+
+async def _read_items(io: Io, arguments: Dict[str, Any]) -> Dict[str, Any]:
+    ((table, asked),) = arguments["RequestItems"].items()
+    asked["Keys"] = [typed_to_raw_item(key) for key in asked["Keys"]]
+    items: List[Any] = []
+    units = 0.0
+    for attempt in range(BATCH_ATTEMPTS_MAX):
+        if attempt > 0:
+            await io.sleep(pause_before(attempt - 1))
+        try:
+            got = await io.send("batch_get_item", arguments)
+        except Exception as error:
+            if attempt + 1 == BATCH_ATTEMPTS_MAX or code_of(error) not in RETRYABLE:
+                raise
+            continue
+        items.extend(got.get("Responses", {}).get(table, []))
+        units += sum(one.get("CapacityUnits", 0.0) for one in got.get("ConsumedCapacity", []))
+        left = got.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+        if not left:
+            return {"items": items, "units": units}
+        asked["Keys"] = left
+    raise unprocessed("BatchGetItem", table, len(asked["Keys"]))
+
+
+def unprocessed(operation: str, table: str, left: int) -> KeyfoldError:
+    message = f"`{operation}` on table `{table}` left {left} undone after {BATCH_ATTEMPTS_MAX} attempts"
+    return KeyfoldError("unprocessed", message)
