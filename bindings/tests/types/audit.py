@@ -7,7 +7,7 @@ event: AuditItem = {"id": "1", "action": "viewed", "timestamp": "2017-03-01T08:0
 asked: AuditWhenDidUserActOnResource = {"resourceId": "123bbb", "action": "viewed", "accessedBy": "joe1"}
 tables = keyfold.load("")
 arguments = tables.put("audit", event)
-answer = tables.query(None, {"table": "audit", "where": asked})
+answer = tables.query(None, {"table": "audit", "where": {"id": "1"}})
 
 misspelt: AuditItem = {"id": "1", "acton": "viewed", "action": "viewed", "timestamp": "2017"}  # error typeddict-unknown-key
 missing: AuditItem = {"id": "1", "timestamp": "2017"}  # error typeddict-item

@@ -9,7 +9,7 @@ export const right = async (text: string) => {
   const keyfold = await load<Tables>(text);
   const { Item } = keyfold.put("audit", { ...event, ...asked });
   keyfold.update("audit", { id: "1" }, { set: { resourceName: "a" }, remove: ["accessedBy"], expecting: { action: null } });
-  const { items } = await keyfold.query({ send: async () => ({}) }, { table: "audit", where: asked });
+  const { items } = await keyfold.query({ send: async () => ({}) }, { table: "audit", where: { id: "1" } });
   return [Item.action, items[0]?.timestamp];
 };
 
@@ -24,7 +24,7 @@ export const wrong = async (text: string) => {
   keyfold.update("audit", { id: "1" }, { set: { action: "seen" } }); // error TS2322
   keyfold.update("audit", { id: "1" }, { remove: ["acton"] }); // error TS2820
   keyfold.plan({ table: "audits" }); // error TS2820
-  const { items } = await keyfold.query({ send: async () => ({}) }, { table: "audit", where: asked });
+  const { items } = await keyfold.query({ send: async () => ({}) }, { table: "audit", where: { id: "1" } });
   const other: AuditWhenDidUserActOnResource = { resourceId: "123bbb", accessedBy: "joe1" }; // error TS2741
   const seen: AuditWhenDidUserActOnResource = { ...asked, action: "seen" }; // error TS2322
   const unknown: AuditWhenDidUserActOnResource = { ...asked, resource: "1" }; // error TS2561

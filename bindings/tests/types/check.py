@@ -16,7 +16,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-MANIFESTS = {"audit": "keyfold.toml", "pets": "examples/pets/keyfold.toml", "projects": "examples/projects/keyfold.toml"}
+MANIFESTS = {"audit": "keyfold.toml", "pets": "examples/pets/keyfold.toml", "projects": "examples/projects/keyfold.toml",
+             "shop": "bindings/tests/types/shop.toml"}
 EXPECTED = re.compile(r"(?://|#) error (\S+)$")
 CARGO = """[workspace]
 [package]
@@ -49,25 +50,50 @@ def run(command, place, **environment):
     return subprocess.run(command, cwd=place, capture_output=True, text=True, env={**os.environ, **environment}).stdout
 
 
-def typescript():
-    place = written("typescript", ".ts")
-    for name in MANIFESTS:
-        shutil.copy(HERE / f"{name}.ts", place)
-    options = {"strict": True, "noEmit": True, "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "types": []}
+def compiled(place, **more):
+    options = {"strict": True, "target": "es2022", "module": "esnext", "moduleResolution": "bundler", "types": [], **more}
     options["paths"] = {"keyfold": [str(ROOT / "bindings/node/package/index.d.ts")]}
     (place / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.ts"]}), encoding="utf-8")
     told = run([tsc, "--pretty", "false"], place)
     return place, ".ts", set(re.findall(r"^([\w./]+)\((\d+),\d+\): error (\w+)", told, re.M)), told
 
 
+def typescript():
+    place = written("typescript", ".ts")
+    for name in MANIFESTS:
+        shutil.copy(HERE / f"{name}.ts", place)
+    return compiled(place, noEmit=True)
+
+
+def zod():
+    place = written("zod", ".ts")
+    shutil.copy(HERE / "schemas.ts", place)
+    (place / "node_modules").symlink_to(Path(tsc).absolute().parents[1])
+    (place / "package.json").write_text('{"type":"module"}', encoding="utf-8")
+    result = compiled(place, outDir="js")
+    subprocess.run(["node", "js/schemas.js"], cwd=place, check=True)
+    return result
+
+
+def checked(place):
+    command = [mypy, "--strict", "--no-error-summary", "--show-error-codes", "--no-incremental", "--python-version", "3.11", "."]
+    told = run(command, place, MYPYPATH=str(ROOT / "bindings/python/python"))
+    found = re.findall(r"^(\S+):(\d+): error: .*\[([\w-]+)\]$", told, re.M)
+    return place, ".py", set(found), told  # what is wrong in the package itself counts, too
+
+
 def python():
     place = written("python", ".py")
     for name in MANIFESTS:
         shutil.copy(HERE / f"{name}.py", place)
-    command = [mypy, "--no-error-summary", "--show-error-codes", "--no-incremental", "--python-version", "3.11", "."]
-    told = run(command, place, MYPYPATH=str(ROOT / "bindings/python/python"))
-    found = re.findall(r"^(\S+):(\d+): error: .*\[([\w-]+)\]$", told, re.M)
-    return place, ".py", set(found), told  # what is wrong in the package itself counts, too
+    return checked(place)
+
+
+def pydantic():
+    place = written("pydantic", ".py")
+    shutil.copy(HERE / "models.py", place)
+    subprocess.run([Path(mypy).parent / "python", "models.py"], cwd=place, check=True)
+    return checked(place)
 
 
 def rust():
@@ -86,7 +112,7 @@ def rust():
 
 
 failed = False
-for check in (typescript, python, rust):
+for check in (typescript, zod, python, pydantic, rust):
     place, suffix, found, told = check()
     expected = set()
     for file in sorted(place.glob(f"*{suffix}")):

@@ -3,10 +3,12 @@
 //! A misspelt attribute, a missing required one or a value that is not listed becomes a mistake that the compiler or type checker
 //! finds.
 
+mod pydantic;
 mod python;
 mod rust;
 mod shape;
 mod typescript;
+mod zod;
 
 use std::process::ExitCode;
 
@@ -19,8 +21,12 @@ use crate::output::Output;
 pub(crate) enum Language {
     /// Interfaces, for the npm package.
     Typescript,
+    /// Interfaces and schemas of zod.
+    Zod,
     /// Typed dictionaries.
     Python,
+    /// Models of pydantic.
+    Pydantic,
     /// Structs for serde.
     Rust,
 }
@@ -30,6 +36,8 @@ pub(super) fn run(globals: &Globals, language: Language, out: &Output) -> anyhow
     let tables = shape::tables(&model);
     out.text(match language {
         Language::Typescript => typescript::write(&tables),
+        Language::Zod => zod::write(&tables),
+        Language::Pydantic => pydantic::write(&tables),
         Language::Python => python::write(&tables),
         Language::Rust => rust::write(&tables),
     });

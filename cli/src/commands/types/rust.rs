@@ -4,7 +4,7 @@ use keyfold_core::model::AttributeKind;
 use keyfold_core::value::AttributeValue;
 use serde_json::json;
 
-use super::shape::{Field, Record, TableShape, pascal};
+use super::shape::{Kind, Record, TableShape, pascal};
 
 pub(super) fn write(tables: &[TableShape]) -> String {
     let mut text =
@@ -17,18 +17,21 @@ fn structure(record: &Record) -> String {
     let mut text = String::new();
     let mut fields = String::new();
     for field in &record.fields {
-        let one = match texts(field) {
-            Some(values) => {
-                let name = format!("{}{}", record.name, pascal(&field.name));
-                text.push_str(&choice(&name, &values));
-                name
-            }
-            None => kind(field.kind).to_owned(),
+        let whole = match &field.kind {
+            Kind::Value(kind, values) | Kind::Many(kind, values) => match texts(values.as_deref()) {
+                Some(values) => {
+                    let name = format!("{}{}", record.name, pascal(&field.name));
+                    text.push_str(&choice(&name, &values));
+                    name
+                }
+                None => rust_type(*kind).to_owned(),
+            },
+            Kind::Any => ANY.to_owned(),
         };
-        let many = if field.many { format!("Vec<{one}>") } else { one };
+        let whole = if matches!(field.kind, Kind::Many(..)) { format!("Vec<{whole}>") } else { whole };
         let (skip, kind) = match field.optional {
-            true => (", default, skip_serializing_if = \"Option::is_none\"", format!("Option<{many}>")),
-            false => ("", many),
+            true => (", default, skip_serializing_if = \"Option::is_none\"", format!("Option<{whole}>")),
+            false => ("", whole),
         };
         fields.push_str(&format!("    #[serde(rename = {}{skip})]\n", json!(field.name)));
         fields.push_str(&format!("    pub {}: {kind},\n", snake(&field.name)));
@@ -41,8 +44,8 @@ fn structure(record: &Record) -> String {
 }
 
 /// The listed values, if all are texts.
-fn texts(field: &Field) -> Option<Vec<&str>> {
-    let values = field.values.as_ref()?.iter();
+fn texts(values: Option<&[AttributeValue]>) -> Option<Vec<&str>> {
+    let values = values?.iter();
     values
         .map(|value| match value {
             AttributeValue::S(text) => Some(text.as_str()),
@@ -65,17 +68,19 @@ fn choice(name: &str, values: &[&str]) -> String {
     )
 }
 
-fn kind(kind: AttributeKind) -> &'static str {
+/// A value of any type. It keeps all digits of a number; serde's numbers do not.
+const ANY: &str = "keyfold_core::value::AttributeValue";
+
+fn rust_type(kind: AttributeKind) -> &'static str {
     match kind {
         AttributeKind::String | AttributeKind::Timestamp(_) | AttributeKind::Date => "String",
-        // An `AttributeValue` keeps all digits; serde's numbers do not.
         AttributeKind::Number
         | AttributeKind::List
         | AttributeKind::Map
         | AttributeKind::Binary
         | AttributeKind::StringSet
         | AttributeKind::NumberSet
-        | AttributeKind::BinarySet => "keyfold_core::value::AttributeValue",
+        | AttributeKind::BinarySet => ANY,
         AttributeKind::Boolean => "bool",
     }
 }
