@@ -13,7 +13,7 @@
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
 //! - [`switching`] plays histories of writers who move to the target and back;
-//! - [`races`] plays other protocols beside this one;
+//! - [`races`] plays other protocols, to compare;
 //! - [`campaign`] plays many histories, on several threads;
 //! - [`exhaustive`] walks every order of a few things that can happen.
 
@@ -53,9 +53,9 @@ pub use truth::Violation;
 
 use state::SimulationState;
 
-/// What came of a history.
+/// The outcome of a history.
 pub struct History {
-    /// What is wrong, if anything.
+    /// The violation, if any.
     pub wrong: Option<Violation>,
     /// How often each fault was hit.
     pub hits: Hits,

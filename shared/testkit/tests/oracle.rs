@@ -46,7 +46,7 @@ fn a_planned_answer_is_the_naive_answer() {
     println!("{answered} of {count} answered, {matched} of those with an item");
     assert!(
         answered * 2 >= count,
-        "a planner that refuses most requests is none: {answered} of {count} answered"
+        "a planner that refuses most requests is useless: {answered} of {count} answered"
     );
     assert!(matched * 4 >= answered, "answers without items prove little: {matched} of {answered} have one");
     for (feature, least) in FEATURES {

@@ -1,4 +1,4 @@
-//! `keyfold retrofit run`: starts the retrofit, carries over the existing items, and compares both sides. What is done already is not
+//! `keyfold retrofit run`: starts the retrofit, carries over the existing items, and compares both sides. Finished work is not
 //! done again, so the command can be repeated until both sides are the same. The steps are `keyfold_core::retrofit::operate`'s; here
 //! are the effects that only a person can allow. In AWS, the state machine does the same with functions.
 
@@ -32,7 +32,7 @@ pub(crate) struct RetrofitRunArgs {
     /// End after this stage.
     #[arg(long, value_enum, default_value_t = Stage::Compare, value_name = "STAGE")]
     until: Stage,
-    /// Correct the target where it differs, then compare again. What is in quarantine is tried again first.
+    /// Correct the target where it differs, then compare again. The quarantine is tried again first.
     #[arg(long)]
     repair: bool,
     /// Carry over all items again, from the beginning. Items that are right already are only read.

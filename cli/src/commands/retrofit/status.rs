@@ -43,7 +43,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
         None => None,
     };
     let (mut rows, mut value) = (rows(&status), status_json(&status));
-    // Somebody may have written over a policy that the phase needs.
+    // A policy that the phase needs may have been overwritten.
     let changes = match status.head.exempt.is_empty() {
         true => Vec::new(),
         false => sender.policy_changes(&status.head).await.map_err(explained)?,

@@ -1,6 +1,6 @@
 //! `keyfold retrofit switch`: moves readers and writers to the target, or back. The steps are `keyfold_core::retrofit::operate`'s: the
-//! target is tidied and compared; then the writers of one table are stopped, all that they wrote arrives at the other one, what was begun
-//! before is sealed, and the writers of the other table may write. In place nobody moves, and the indexes are opened.
+//! target is tidied and compared; then the writers of one table are stopped, all their writes arrive at the other one, requests in flight
+//! are refused by seals, and the writers of the other table may write. In place, only the indexes are opened.
 
 use std::process::ExitCode;
 

@@ -49,7 +49,7 @@ impl MappingError {
         }
     }
 
-    /// What the reader can do about it.
+    /// A hint for the reader.
     pub fn hint(&self) -> Option<String> {
         match self {
             MappingError::UnknownRetrofit { known, .. } if known.is_empty() => {
@@ -83,7 +83,7 @@ pub struct Mapping {
     rows_name: String,
 }
 
-/// What must change on an item in place.
+/// The changes of an item in place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InPlaceUpdate {
     /// Attributes that get a value.
@@ -215,7 +215,7 @@ impl Mapping {
         keys.map(|(index, _)| index.unwrap_or("table")).collect()
     }
 
-    /// What is done to a source item so that it fits: attributes by their names in the target, each with what becomes of it.
+    /// The remedies of a source item: attributes by their names in the target, each with its new value.
     pub fn mended(&self, source: &Item) -> Vec<(&str, &Remedy)> {
         if self.retrofit.misfits.is_empty() || !self.selects(source) {
             return Vec::new();
@@ -250,7 +250,7 @@ impl Mapping {
         self.mapped(Cow::Borrowed(source))
     }
 
-    /// The same of an item that nobody needs any more, or of one that must be copied.
+    /// The same for an item that is consumed, or that must be copied.
     pub(super) fn mapped(&self, source: Cow<'_, Item>) -> Result<Option<Item>, ItemError> {
         if !self.selects(&source) {
             return Ok(None);
@@ -295,7 +295,7 @@ impl Mapping {
             true => self.written_table.with_keys_of(item, &not_stored)?,
             false => mend::fitted(&self.retrofit, &self.written_table, item, &not_stored)?.0,
         };
-        // An attribute that stands in the source's key can be stored with another value. A record of a deletion has the key alone, so
+        // An attribute of the source's key can be stored with another value. A record of a deletion has the key alone, so
         // that item would be found nowhere.
         if self.is_by_entity() && !self.is_reverse() && self.target.key_of(&mapped) != key {
             return Err(self.not_fixed(&mapped));
@@ -314,7 +314,7 @@ impl Mapping {
         let is_replaced = |name: &str| {
             set.contains_key(name) || rename.iter().any(|(old, new)| new == name && source.contains_key(old))
         };
-        // What the target declares as an attribute of its items is stored there.
+        // Attributes that the target declares for its items are stored there.
         let is_stored =
             |name: &str| self.target.attributes.get(name).is_some_and(|declared| !declared.from_key);
         let names =
@@ -322,8 +322,8 @@ impl Mapping {
         names.filter(|name| !is_replaced(name) && !is_stored(name)).collect()
     }
 
-    /// Stores an attribute that was only in the source's keys if no key of the new item tells it: it would be lost. A source key that
-    /// the item carries along tells the target's writers nothing, so it does not count for an attribute of the target's keys.
+    /// Stores an attribute that was only in the source's keys if no key of the new item has it: it would be lost. A source key that
+    /// the item carries along is unknown to the target's writers, so it does not count for an attribute of the target's keys.
     fn store_untold(&self, mapped: &mut Item, values: Vec<(Name, AttributeValue)>) {
         if values.is_empty() {
             return;
@@ -363,7 +363,7 @@ impl Mapping {
         Ok(self.target.key_of(&item))
     }
 
-    /// The source item that a target item is of; `None` if it is of none.
+    /// The source item of a target item; `None` if there is no such item.
     pub fn owner(&self, target: &Item) -> Option<SourceKey> {
         match self.protocol {
             Protocol::InPlace => SourceKey::of(&self.source, target),
@@ -380,9 +380,9 @@ impl Mapping {
         }
     }
 
-    /// What an item of the table lacks in place; `None` if nothing. An item that nobody needs any more is not copied.
+    /// The missing changes of an item in place; `None` if it is right. A consumed item is not copied.
     pub fn in_place_update(&self, stored: Cow<'_, Item>) -> Result<Option<InPlaceUpdate>, ItemError> {
-        // Of what is written, the mapped item no longer tells how it was.
+        // The mapped item no longer has the former values of the written attributes.
         let has_own = has_own(&stored);
         let written = self.announced.keys().filter(|name| has_own || !is_own(name));
         let written: Vec<_> = written.map(|name| (name, stored.get(name).cloned())).collect();
@@ -399,7 +399,7 @@ impl Mapping {
         if set.is_empty() && remove.is_empty() {
             return Ok(None);
         }
-        // The mapped item is not needed any more: its values are taken.
+        // The mapped item is consumed: its values are moved.
         let same = |name: &String| {
             let before = match written.binary_search_by_key(&name, |(name, _)| name) {
                 Ok(at) => written[at].1.clone(),

@@ -212,7 +212,7 @@ impl Quarantined {
         self
     }
 
-    /// Can the item be accepted? Only if it is known not to fit. What was given up or could not be read
+    /// Can the item be accepted? Only if it is known not to fit. Items that were given up or could not be read
     /// may fit.
     pub fn is_acceptable(&self) -> bool {
         let unknown = [&QuarantineReason::Unreadable, &QuarantineReason::Discarded, &QuarantineReason::Late];

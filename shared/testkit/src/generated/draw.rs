@@ -20,7 +20,7 @@ pub enum Shape {
     InPlace,
     /// Another table, whose key contains the source's key.
     Fixed,
-    /// Another table, where each entity's key is made of what stands in its key in the source.
+    /// Another table, where each entity's key is made of its key's parts in the source.
     ByEntity,
     /// Another table, whose key is made of attributes that can change.
     Moving,

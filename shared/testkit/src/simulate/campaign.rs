@@ -18,10 +18,10 @@ pub struct Campaign {
     pub threads: u64,
 }
 
-/// What came of them.
+/// Their outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
-    /// How many were played, up to the one that is wrong.
+    /// How many were played, up to the violation.
     pub histories: u64,
     /// How often each fault was hit.
     pub hits: Hits,

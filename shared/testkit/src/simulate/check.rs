@@ -30,7 +30,7 @@ pub(super) enum KeyState {
     Lost,
 }
 
-/// What each source key has in quarantine.
+/// The quarantine of each source key.
 pub(super) type Known = [Option<Quarantined>; KEYS_MAX];
 
 impl SimulationState<'_> {
@@ -44,7 +44,7 @@ impl SimulationState<'_> {
             return states;
         }
         for (at, item) in self.target.iter() {
-            // What a writer of the target wrote is of no source item, and may not even say so.
+            // An item of the target's writers has no source item, and may lack a mark.
             if item.contains_key(TOMBSTONE_ATTRIBUTE) || self.written_in_target.contains_key(at) {
                 continue;
             }
@@ -66,7 +66,7 @@ impl SimulationState<'_> {
         }
     }
 
-    /// The number of the source item that a target item is of; `None` if it is somebody else's.
+    /// The number of a target item's source item; `None` if it is another program's.
     pub(super) fn owner_of(&self, item: &Item) -> Option<usize> {
         if is_foreign(item) {
             return None;
@@ -78,7 +78,7 @@ impl SimulationState<'_> {
         }
     }
 
-    /// What the target should have for an item that a writer wrote.
+    /// The expected target item for a writer's item.
     pub(super) fn wanted(&self, item: &Item) -> Wanted {
         let Ok(wanted) = self.mapping().target_item(item) else { return Wanted::Impossible };
         // The item is refused, or there is no room on it for what the retrofit keeps there. In place it keeps nothing there.
@@ -135,7 +135,7 @@ impl SimulationState<'_> {
         }
     }
 
-    /// What is in quarantine, by source key.
+    /// The quarantine, by source key.
     pub(super) fn quarantined(&self) -> Known {
         let mut known = Known::default();
         for entry in self.quarantine() {
@@ -218,7 +218,7 @@ impl SimulationState<'_> {
         there.is_some_and(|there| self.owner_of(there) != Some(number))
     }
 
-    /// An item that is gone, where somebody else's item keeps its tombstone from being put.
+    /// A deleted item, where another program's item blocks its tombstone.
     fn stands_in_the_way(&self, number: usize, entry: &Quarantined) -> bool {
         self.scenario.protocol == Protocol::Fenced
             && entry.code == QuarantineReason::Foreign.code()
@@ -277,7 +277,7 @@ impl SimulationState<'_> {
         if rows > 0 { Err(Violation::new("finalised, and the ledger has rows")) } else { Ok(()) }
     }
 
-    /// What somebody else put there is there, and untouched.
+    /// Another program's items are there, and unchanged.
     pub(super) fn check_foreign(&self) -> Result<(), Violation> {
         let there = self.target.iter().filter(|(_, item)| is_foreign(item)).count();
         let same = |item: &Item| self.get(TableRole::Target, item) == Some(item);
@@ -298,7 +298,7 @@ fn is_bare(there: &Item, wanted: &Item) -> bool {
     there.len() == wanted.len() + marks && wanted.iter().all(|(name, value)| there.get(name) == Some(value))
 }
 
-/// Is it an item of somebody else?
+/// Is it another program's item?
 pub(super) fn is_foreign(item: &Item) -> bool {
     item.contains_key("foreign")
 }

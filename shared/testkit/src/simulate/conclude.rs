@@ -20,13 +20,13 @@ const ROUNDS_MAX: usize = 6;
 const VERIFY_TURNS_MAX: usize = 2_000;
 /// Records that come again after a restart.
 const DUPLICATES: usize = 4;
-/// How often finalising begins anew.
+/// How often finalising starts again.
 const FINALISE_MAX: usize = 20;
 
 /// What becomes of entries of the quarantine that name no item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nameless {
-    /// They stay: while a comparison finds differences, nobody may dismiss them.
+    /// They stay: while a comparison finds differences, they may not be released.
     Stay,
     /// They are dismissed once nothing else is the matter.
     Go,
@@ -45,7 +45,7 @@ impl SimulationState<'_> {
             self.wait_for_looks();
             self.carry_over_again()?;
         }
-        // What was dealt with before the retrofit was abandoned comes again when everything is right.
+        // Records handled before the retrofit was abandoned come again when everything is right.
         if self.restarted && self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() {
             (0..DUPLICATES).for_each(|_| self.duplicate());
             self.drain()?;
@@ -70,7 +70,7 @@ impl SimulationState<'_> {
         self.check_finalised()
     }
 
-    /// A mended manifest: what was carried over by the one before is compared with what it should be now, and corrected.
+    /// A mended manifest: items carried over by the previous one are compared with the new mapping, and corrected.
     fn carry_over_again(&mut self) -> Result<(), Violation> {
         let on = self.faults.calm();
         self.repair_until_still(Nameless::Stay)?;
@@ -78,7 +78,7 @@ impl SimulationState<'_> {
         Ok(())
     }
 
-    /// What a weakened protocol does with records that were given up.
+    /// How a weakened protocol handles records that were given up.
     fn replay_given_up(&mut self) -> Result<(), Violation> {
         for record in std::mem::take(&mut self.given_up) {
             let of = &self.stream.records[record];
@@ -106,7 +106,7 @@ impl SimulationState<'_> {
         Ok(())
     }
 
-    /// Verifies and repairs until nothing changes any more.
+    /// Verifies and repairs until nothing changes.
     fn repair_until_still(&mut self, nameless: Nameless) -> Result<(), Violation> {
         for _ in 0..ROUNDS_MAX {
             let findings = self.verify()?;
@@ -143,7 +143,7 @@ impl SimulationState<'_> {
         self.wrong.take().map_or(Ok(findings), Err)
     }
 
-    /// The verifier finds the same items as the checker, and every item of somebody else.
+    /// The verifier finds the same items as the checker, and every item of another program.
     fn agree(&self, findings: &[CheckResult]) -> Result<(), Violation> {
         let mut found = [false; KEYS_MAX];
         let mut nobodys = 0;
@@ -182,13 +182,13 @@ impl SimulationState<'_> {
             let job = self.job();
             let task = match job.release(&entry) {
                 Some(task) => task,
-                // Its item goes into quarantine by itself, and is read anew in the next round.
+                // Its item goes into quarantine by itself, and is read again in the next round.
                 None if entry.place().is_some() => {
                     self.redrive_record(&entry)?;
                     job.dismiss(&entry)
                 }
                 None if nameless == Nameless::Stay => continue,
-                // What no item is known of can be dismissed once nothing else is the matter.
+                // An entry without an item can be released once nothing else is wrong.
                 None if clean || self.is_done() => job.dismiss(&entry),
                 None => continue,
             };
@@ -225,7 +225,7 @@ impl SimulationState<'_> {
         self.states().iter().all(fixed)
     }
 
-    /// Takes off what the retrofit kept on the target's items, and begins anew when that crashes. What comes late from
+    /// Removes the retrofit's marks from the target's items, and starts again after a crash. What comes late from
     /// the stream is refused by then.
     fn finalise(&mut self) -> Result<(), Violation> {
         for phase in [Phase::CutOver, Phase::Finalising] {
@@ -268,7 +268,7 @@ impl SimulationState<'_> {
         writes.into_iter().all(|write| self.send_cleaning(Request::Write(write)).is_some())
     }
 
-    /// Cleans an item as it was read, and again when somebody has written it meanwhile.
+    /// Cleans an item as it was read, and again if it was written meanwhile.
     fn clean_one(&mut self, read: Item) -> bool {
         let target = self.mapping().target();
         let mut there = Some(read);

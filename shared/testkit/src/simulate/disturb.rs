@@ -1,4 +1,4 @@
-//! Something unusual happens: what comes again, what stands still, what somebody else does.
+//! Disturbances: repeated records, pauses, other programs.
 
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::{Action, Quarantined, Request, TableRole, control, finalise};
@@ -113,7 +113,7 @@ impl SimulationState<'_> {
         rows.filter_map(|(_, row)| Quarantined::read(row)).collect()
     }
 
-    /// Somebody else puts an item where one of ours could be, or takes it away again.
+    /// Another program puts an item at a possible target key, or deletes it again.
     pub(super) fn foreign_item(&mut self) {
         if !self.foreign.is_empty() && self.random.chance(60) {
             let gone = self.foreign.remove(0);
@@ -134,7 +134,7 @@ impl SimulationState<'_> {
         self.set(TableRole::Target, &mapped, Some(mapped.clone()), false);
     }
 
-    /// A new stream, with a new epoch and a new backfill. What the old one had not handed out is lost.
+    /// A new stream, with a new epoch and a new backfill. Records that the old one had not delivered are lost.
     pub(super) fn reenable(&mut self) {
         self.note(|| "a new stream begins".to_owned());
         for record in self.stream.shards.iter().flat_map(|shard| &shard.records[shard.at..]) {
@@ -149,7 +149,7 @@ impl SimulationState<'_> {
         for invocation in self.invocations.values_mut() {
             invocation.shard = None;
         }
-        // The old backfill's tasks may still write; nobody waits for them.
+        // The old backfill's tasks may still write; there is no wait for them.
         for work in &mut self.works {
             if matches!(work.pending.owner, Waiter::SegmentRun(..)) {
                 work.pending.owner = Waiter::Nobody;

@@ -24,7 +24,7 @@ use compact_state::CompactState;
 use task_table::TaskTable;
 use transition::Transition;
 
-/// What was walked.
+/// The explored part.
 #[derive(Debug, Clone, Default)]
 pub struct Walked {
     /// States that differ.
@@ -35,7 +35,7 @@ pub struct Walked {
     pub ends: usize,
     /// The bound on states was reached.
     pub cut_short: bool,
-    /// What is wrong, and the steps to it.
+    /// The violation, and the steps to it.
     pub wrong: Option<(Violation, Vec<String>)>,
 }
 

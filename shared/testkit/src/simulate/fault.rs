@@ -1,4 +1,4 @@
-//! What can go wrong, switched on or off for each history, and what writers do.
+//! Faults, switched on or off for each history, and the writers' actions.
 
 use crate::generate::Random;
 
@@ -59,21 +59,21 @@ Fault {
     Conflict = "transaction-conflict",
     /// An item whose key attribute has the wrong type. It must go to quarantine: to skip it loses it, to fail blocks its shard.
     Poison = "poison-item",
-    /// A record that does not tell which item it is of. It cannot be mapped to an item in quarantine, so it has a row of its own.
+    /// A record without its item's key. It cannot be mapped to an item in quarantine, so it has a separate row.
     Unreadable = "poison-record",
     /// An item whose target key would be longer than DynamoDB allows. It is known before the write.
     Oversize = "oversize-key",
-    /// An item at DynamoDB's limit of 400 KB: too large with what the retrofit adds. Only DynamoDB's refusal tells.
+    /// An item at DynamoDB's limit of 400 KB: too large with what the retrofit adds. Only DynamoDB's refusal shows it.
     Huge = "oversize-item",
-    /// An item that the target's table refuses for a reason that nobody can know before, and takes back never.
+    /// An item that the target's table refuses for an unpredictable, permanent reason.
     Refused = "refused-item",
-    /// The event source gives records up: they are older than the stream keeps them, or have failed too often. Nobody
-    /// delivers them again, so the items must be read anew.
+    /// The event source gives records up: they are older than the stream keeps them, or have failed too often. They are
+    /// not delivered again, so the items must be read again.
     Discard = "discarded-record",
     /// The stream is switched off and on again. Changes between have no record, and sequence numbers of the two streams do
     /// not compare: that is what epochs are for.
     Reenable = "stream-re-enabled",
-    /// A shard is read again from an older place, after somebody moved its checkpoint. Many old records come in order.
+    /// A shard is read again from an older place, after its checkpoint was moved. Many old records come in order.
     Redrive = "shard-redrive",
     /// The state machine runs a segment twice, at the same time. Both write, and both save checkpoints.
     SegmentTwice = "segment-twice",
@@ -85,7 +85,7 @@ Fault {
     Expiry = "expiry",
     /// Several items want the same target key. None may overwrite another.
     Collision = "target-collision",
-    /// The target has items of somebody else, for a while or for good. They must stay.
+    /// The target has items of another program, for a while or for good. They must stay.
     Foreign = "foreign-item",
     /// Functions with another version of the mapping are at work, as during a deployment. Their writes would not agree.
     Versions = "two-mapping-versions",
@@ -97,7 +97,7 @@ Fault {
     Verify = "verify-under-way",
     /// Two items swap their keys. Each wants a place that the other still holds, so neither order of the two works alone.
     Swap = "swap",
-    /// The manifest is mended while the retrofit runs. Workers that began before write by the one before; what they and all before them
+    /// The manifest is mended while the retrofit runs. Workers that started before write by the previous one; what they and all before them
     /// wrote must be carried over again.
     Revision = "mended-manifest",
     /// In place: some writers fold keys by themselves and others do not. Their keys are right already, or wrong.
@@ -114,7 +114,7 @@ Fault {
 }
 
 named! {
-/// What a writer does.
+/// A writer's action.
 WriterAction {
     /// It puts a whole item, whether one is there or not.
     Put = "put",
@@ -183,7 +183,7 @@ impl Faults {
         self.writer_actions[writer_action as usize] += 1;
     }
 
-    /// Does it happen now, in so many of a hundred cases?
+    /// Does it happen now, with this probability in percent?
     pub(super) fn strikes(&mut self, fault: Fault, random: &mut Random, percent: usize) -> bool {
         let strikes = self.is_on(fault) && random.chance(percent);
         if strikes {

@@ -22,7 +22,7 @@ impl<'s> SimulationState<'s> {
         let count = self.random.between(1, most).min(of.records.len() - of.at);
         let records = of.records[of.at..of.at + count].to_vec();
         if self.head.phase == Phase::Abandoned {
-            // They come again, until they are given up for good: nobody is there who could note that.
+            // They come again, until they are given up for good: that cannot be noted.
             if self.random.chance(30) {
                 self.note(|| format!("records {records:?} are refused and given up"));
                 self.stream.shards[shard].at += records.len();

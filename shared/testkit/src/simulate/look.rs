@@ -7,13 +7,13 @@ use super::mutant::Mutant;
 use super::state::{Look, SimulationState};
 use super::work::Version;
 
-/// For so many turns a look is remembered.
+/// How many turns a row is cached.
 const LOOK_TURNS: u64 = 12;
-/// So many replicators are at work, each with its own look.
+/// The number of replicators, each with its own cache.
 const PROCESSES: usize = 2;
 
 impl SimulationState<'_> {
-    /// By which job are these records dealt with? By the one of a remembered look, whose row's version is returned too, or by this
+    /// By which job are these records dealt with? By the job of a cached row, whose row's version is returned too, or by this
     /// one, if the row allows it now. `None`: they are given back.
     pub(super) fn allowed(&mut self, now: Version) -> Option<(Version, Option<u64>)> {
         if !self.faults.is_on(Fault::Remembered) {
@@ -44,14 +44,14 @@ impl SimulationState<'_> {
         self.turns > look.turn + LOOK_TURNS
     }
 
-    /// Who has reason to doubt looks anew.
+    /// Drops the cached row.
     pub(super) fn forget_looks_at(&mut self, row: u64) {
         if !self.has(Mutant::LookTooLong) {
             self.looks.retain(|look| look.row != row);
         }
     }
 
-    /// Does somebody still remember a row of another phase?
+    /// Is a row of another phase still cached?
     pub(super) fn is_former_phase_remembered(&self) -> bool {
         let kept = self.head.tracking();
         self.looks.iter().any(|look| look.version.kept != kept && !self.has_expired(look))

@@ -29,7 +29,7 @@ Mutant {
     NoFence = "no-fence",
     /// The backfill overwrites what a record has written: its page was read before that record.
     BackfillOverwrites = "backfill-overwrites",
-    /// The checkpoint passes a page before it is written: after a crash nobody writes it.
+    /// The checkpoint passes a page before it is written: after a crash its items are skipped.
     CheckpointFirst = "checkpoint-first",
     /// Only the source is verified: items that the target has and the source does not are never seen.
     OneSided = "one-sided",
@@ -37,7 +37,7 @@ Mutant {
     HastyVerifier = "hasty-verifier",
     /// The verifier looks several times, at once: a record that waits for its batch alone is longer under way.
     ShortPauses = "short-pauses",
-    /// An item that is carried over just now counts as the same: nobody looks whether it arrives.
+    /// An item that is carried over just now counts as the same: whether it arrives is not checked.
     MovingIsSame = "moving-is-same",
     /// An error of the backfill's scan counts as its end: the rest of the segment is never read.
     ErrorIsEnd = "error-is-end",
@@ -47,7 +47,7 @@ Mutant {
     Latest = "latest",
     /// A record that cannot be mapped is skipped: its item is stale, and no row in quarantine says so.
     PoisonSkipped = "poison-skipped",
-    /// A record that does not tell its item is skipped: some item is stale, and nobody knows which.
+    /// A record that does not tell its item is skipped: some item is stale, and it is unknown which.
     UnreadableSkipped = "unreadable-skipped",
     /// A record that the event source gave up is forgotten.
     DiscardForgotten = "discard-forgotten",
@@ -55,7 +55,7 @@ Mutant {
     DiscardReplayed = "discard-replayed",
     /// A transaction's writes are carried out one by one: a crash between them leaves an item at two places, or at none.
     NotAtomic = "not-atomic",
-    /// The ledger's row is not written: nobody knows where the item is when it moves on.
+    /// The ledger's row is not written: the item's place is unknown when it moves on.
     NoLedger = "no-ledger",
     /// The ledger's row is written without a condition: two records of one item both believe that they moved it.
     LedgerUnguarded = "ledger-unguarded",
@@ -94,9 +94,9 @@ Mutant {
     FinaliseEarly = "finalise-early",
     /// Records are applied while the retrofit is being finalised: they put fences on items that were cleaned already.
     FinaliseOpen = "finalise-open",
-    /// A look at the retrofit's row is remembered for longer than everybody waits: what it allows is done when it must not be any more.
+    /// The retrofit's row is cached for longer than the wait: what it allows is done when it is forbidden.
     LookTooLong = "look-too-long",
-    /// A change of the phase or of the mapping does not wait until nobody remembers the row of before.
+    /// A change of the phase or of the mapping does not wait until the previous row has left all caches.
     NoFloor = "no-floor",
     /// The mapping is not compared with the one that the retrofit was started with: two versions write two kinds of keys.
     VersionsMixed = "versions-mixed",
@@ -104,7 +104,7 @@ Mutant {
     RevisionForgotten = "revision-forgotten",
     /// Nothing enters the quarantine: items that cannot be mapped are lost without a word.
     NoQuarantine = "no-quarantine",
-    /// What is in quarantine is not released: a mended item never arrives.
+    /// The quarantine is not released: a mended item never arrives.
     NoRelease = "no-release",
     /// A throttled write counts as written.
     ThrottledIsWritten = "throttled-is-written",
@@ -116,7 +116,7 @@ Mutant {
     ExpirySkipped = "expiry-skipped",
     /// A batch whose invocation crashed is not delivered again.
     CrashForgotten = "crash-forgotten",
-    /// An item whose place another holds is given up without a row in quarantine: nobody tries it again.
+    /// An item whose place another holds is given up without a row in quarantine: it is not tried again.
     BlockedForgotten = "blocked-forgotten",
     /// The verifier takes no notice of attributes that only the target has: an attribute that was removed stays there.
     ExtraIgnored = "extra-ignored",
@@ -144,7 +144,7 @@ Mutant {
     SweepUnguarded = "sweep-unguarded",
     /// In a tidy target deletes go on leaving tombstones: readers meet them.
     TombstonesStay = "tombstones-stay",
-    /// The record's image is written in place of the source's state: nobody knows the fence of a tombstone that was swept.
+    /// The record's image is written in place of the source's state: the fence of a swept tombstone is unknown.
     RecordImage = "record-image",
     /// A change that finds everything as it should be leaves no row: an older one that is under way goes through after it.
     EqualIsSkipped = "equal-is-skipped",
@@ -162,11 +162,11 @@ impl Mutant {
         if self.is_of_tidying() {
             return scenario.tidies;
         }
-        // Each phase of tidying has a wait of its own.
+        // Each phase of tidying has its own wait.
         if matches!(self, Mutant::LookTooLong | Mutant::NoFloor) {
             return scenario.protocol != Protocol::InPlace;
         }
-        // What a retrofit that is tidied has in common with one that is not is tried with the latter.
+        // The common parts of tidied and other retrofits are tried with the latter.
         !scenario.tidies && self.concerns_protocol(scenario.protocol)
     }
 
@@ -230,7 +230,7 @@ impl Mutant {
     }
 }
 
-/// What a weakened protocol sends in place of a write.
+/// The request of a weakened protocol in place of a write.
 #[expect(
     clippy::large_enum_variant,
     reason = "one lives at a time, and a box would cost each write an allocation"

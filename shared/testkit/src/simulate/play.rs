@@ -65,7 +65,7 @@ impl SimulationState<'_> {
             }
             self.drain()?;
             self.check_drained()?;
-            // What comes again when all is quiet finds what deletes have left.
+            // Records repeated when all is quiet find what deletes have left.
             if self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() {
                 (0..DUPLICATES).for_each(|_| self.duplicate());
                 self.drain()?;
@@ -100,7 +100,7 @@ impl SimulationState<'_> {
         }
     }
 
-    /// The stream is followed from its end, some time after the scan has begun.
+    /// The stream is followed from its end, some time after the start of the scan.
     fn follow_from_latest(&mut self) {
         for shard in &mut self.stream.shards {
             shard.lags_until = u64::MAX;
@@ -173,7 +173,7 @@ impl SimulationState<'_> {
         true
     }
 
-    /// A record was given up: the place where it was set aside goes into quarantine. Nobody looks into it before it is redriven.
+    /// A record was given up: the place where it was set aside goes into quarantine. It is not read before it is redriven.
     fn note_discarded(&mut self, at: usize) {
         let record = self.notes.swap_remove(at);
         let delivered = &self.stream.records[record];

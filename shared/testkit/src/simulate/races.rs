@@ -1,6 +1,6 @@
 //! The race suite: four protocols for moving a live table, each by its own rules, play the same histories of the same writers.
 //!
-//! Whoever moves a table copies what is there and follows its stream meanwhile. What is lost is lost in the races between the
+//! A program that moves a table copies its items and follows its stream meanwhile. Items are lost in the races between the
 //! two, and every protocol has some guard against them. Here each plays on one small world: writers who put, change, delete
 //! and re-create a few items, a stream with shards, one scan, and [`Conditions`] that get harsher column by column. What writers
 //! do, and when, follows from the seed alone, so it is the same for all four. At the end everything has drained, and the
@@ -23,7 +23,7 @@ pub fn race(scenario: &Scenario, racer: Racer, conditions: Conditions, seed: u64
     world::RaceWorld::new(scenario, racer, conditions, seed).play()
 }
 
-/// What came of many histories.
+/// The outcome of many histories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RaceSum {
     /// How many were played.
@@ -77,7 +77,7 @@ fn races(
 }
 
 impl RaceSum {
-    /// So many of `per` histories.
+    /// The number of `per` histories.
     pub fn per(&self, count: u64, per: u64) -> String {
         format!("{:.0}", (count * per) as f64 / self.histories.max(1) as f64)
     }

@@ -122,7 +122,7 @@ impl SimulationState<'_> {
         if skips { Some(next) } else { end }
     }
 
-    /// What the scan reads of this item.
+    /// The state that the scan reads of this item.
     fn scanned(&mut self, number: usize) -> Option<Item> {
         if self.has(Mutant::EventualScan) && self.random.chance(50) {
             let stale = self.truth.stale(number, self.turns).cloned();
@@ -169,7 +169,7 @@ impl SimulationState<'_> {
             run.returned.clone_from(run.slice.checkpoint());
         }
         let (json, segment) = (run.returned.json(), run.returned.segment());
-        // A slice that begins reads the retrofit's row anew.
+        // A slice that begins reads the retrofit's row again.
         run.version.kept = self.head.tracking();
         let other = Version { other: !run.version.other, ..run.version };
         if Checkpoint::resume(&json, self.job_of(other), Pass::Backfill, segment).is_ok() {

@@ -1,4 +1,4 @@
-//! What a history plays on: a retrofit of one of the three protocols, and items of a tiny alphabet.
+//! The scene of a history: a retrofit of one of the three protocols, and items of a tiny alphabet.
 
 use std::collections::HashMap;
 
@@ -74,7 +74,7 @@ pub struct Scenario {
     pub jobs: Vec<Job>,
     /// The same with another version of the mapping.
     pub others: Vec<Job>,
-    /// Both where rows are kept beside tombstones, and where rows alone are.
+    /// Both where rows are kept in addition to tombstones, and where rows alone are.
     rowed: [[Vec<Job>; 2]; 2],
     /// The control table.
     pub control: Table,

@@ -12,7 +12,7 @@ use super::store::{key_in, outcome};
 use super::throttle::ATTEMPTS_MAX;
 use super::work::{LateRequest, PendingRequest, TaskOrigin, Waiter, line, outcome_name, writes};
 
-/// What a task hears.
+/// The outcome for a task.
 pub(super) enum Exchange {
     /// This.
     Heard(Response),
@@ -20,7 +20,7 @@ pub(super) enum Exchange {
     Again,
     /// Nothing, so often that it gives up.
     GaveUp,
-    /// Nothing: it is no more.
+    /// Nothing: the task has ended.
     Crashed,
 }
 
@@ -96,7 +96,7 @@ impl SimulationState<'_> {
         if all { Response::Written } else { Response::Cancelled(held) }
     }
 
-    /// What is sent in place of a write, by a weakened protocol.
+    /// The request of a weakened protocol in place of a write.
     fn weaken(&mut self, write: &Write, kind: TaskOrigin) -> Option<Weakened> {
         let weak = match self.mutant? {
             Mutant::WholeItem => self.whole_item(write),

@@ -30,7 +30,7 @@ pub(super) struct Look {
     pub(super) turn: u64,
 }
 
-/// What is throttled now.
+/// The current throttling.
 #[derive(Debug, Default)]
 pub(super) struct Throttles {
     pub(super) account_until: u64,
@@ -89,7 +89,7 @@ pub(super) struct Looking {
     /// Was the item right when its target was last read?
     pub(super) right: Option<bool>,
     pub(super) steps: usize,
-    /// What a hasty verifier remembers of both sides.
+    /// A hasty verifier's memory of both sides.
     pub(super) source: Option<Item>,
     pub(super) target: Option<Item>,
 }
@@ -100,9 +100,9 @@ pub(super) struct SimulationState<'s> {
     pub(super) scenario: &'s Scenario,
     /// All choices.
     pub(super) random: Random,
-    /// What goes wrong.
+    /// The faults.
     pub(super) faults: Faults,
-    /// What is throttled now.
+    /// The current throttling.
     pub(super) throttles: Throttles,
     /// How the protocol is weakened.
     pub(super) mutant: Option<Mutant>,
@@ -128,11 +128,11 @@ pub(super) struct SimulationState<'s> {
     pub(super) epoch: usize,
     /// How many source keys there are.
     pub(super) keys: usize,
-    /// Items of somebody else in the target.
+    /// Another program's items in the target.
     pub(super) foreign: Vec<Item>,
     /// What writers of the target wrote last, by its place, without marks; `None` where they deleted.
     pub(super) written_in_target: BTreeMap<String, Option<Item>>,
-    /// Whose places in the target somebody else's item has been at.
+    /// The target keys at which another program's item has been.
     pub(super) obstructed: [bool; KEYS_MAX],
     /// Of which items a stream took records with it when it was switched off.
     pub(super) unseen: [bool; KEYS_MAX],
@@ -241,7 +241,7 @@ impl<'s> SimulationState<'s> {
         self.scenario.job(0, self.revised, Tracking::Tombstones).mapping()
     }
 
-    /// The manifest is mended. Whoever writes goes on by the one before; a comparison begins anew.
+    /// The manifest is mended. Workers continue by the previous one; a comparison starts again.
     pub(super) fn revise(&mut self) {
         let mended = self.scenario.job(0, true, Tracking::Tombstones).mapping();
         match self.head.revised(mended) {

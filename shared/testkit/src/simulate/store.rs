@@ -72,7 +72,7 @@ pub(super) fn key_in(action: &Action) -> &Item {
     }
 }
 
-/// What this action, which carries the item's key, makes of what is there.
+/// The item after this action, which has the item's key.
 pub(super) fn outcome(there: Option<&Item>, action: &Action) -> Option<Item> {
     match action {
         Action::Put(item) => Some(item.clone()),

@@ -74,7 +74,7 @@ impl SimulatedStream {
         SimulatedStream { on: false, records: Vec::new(), shards: Vec::new(), sequence: 0, epoch: 0 }
     }
 
-    /// A new stream: its numbers have nothing to do with those of the one before.
+    /// A new stream: its numbers are independent of the previous stream's.
     pub(super) fn begin(&mut self, random: &mut Random, epoch: usize) {
         self.on = true;
         self.epoch = epoch;

@@ -1,5 +1,5 @@
 //! Writers of the target, once readers and writers were switched to it: they know nothing of what the retrofit keeps on its
-//! items. What they wrote last must be there at the end.
+//! items. Their last writes must be there at the end.
 
 use keyfold_core::retrofit::TableRole;
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};

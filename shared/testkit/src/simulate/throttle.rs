@@ -9,7 +9,7 @@ use super::work::{PendingRequest, writes};
 
 /// The most turns that a partition, an index or an account stays throttled.
 const WINDOW_TURNS: usize = 25;
-/// A sender gives up after so many attempts.
+/// The attempts after which a sender gives up.
 pub(super) const ATTEMPTS_MAX: usize = 4;
 
 impl SimulationState<'_> {

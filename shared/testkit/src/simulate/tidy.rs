@@ -1,4 +1,4 @@
-//! The operator who tidies the target while everything goes on: rows, a wait, no more tombstones, a wait, the sweep. From then
+//! The operator who tidies the target while everything goes on: rows, a wait, deletes without tombstones, a wait, the sweep. From then
 //! on readers of the target must meet no tombstone, at any step.
 
 use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
@@ -58,7 +58,7 @@ impl SimulationState<'_> {
         true
     }
 
-    /// Has all that was begun in the phase before come to its end: workers, and requests that nobody waits for?
+    /// Has all work of the previous phase ended: workers, and abandoned requests?
     fn is_wait_over(&mut self, without: Mutant) -> bool {
         let now = self.head.tracking();
         let over = self.works.iter().all(|work| work.pending.version.kept == now)
@@ -71,7 +71,7 @@ impl SimulationState<'_> {
         over || self.bites(without)
     }
 
-    /// Reads the next item, or writes for the one that was read. The last one declares the target tidy.
+    /// Reads the next item, or writes for the item that was read. The last step declares the target tidy.
     fn sweep_on(&mut self, mut sweep: Sweep) -> bool {
         match sweep.write.take() {
             Some(write) => self.sweep_one(&mut sweep, write),

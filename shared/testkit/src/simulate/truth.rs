@@ -4,10 +4,10 @@ use keyfold_core::value::Item;
 
 use super::scenario::KEYS_MAX;
 
-/// For so many turns an eventually consistent read may still see what was there before.
+/// How many turns an eventually consistent read may be stale.
 const STALE_TURNS: u64 = 12;
 
-/// What is wrong with a history.
+/// The violation of a history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Violation {
@@ -21,7 +21,7 @@ impl Violation {
     }
 }
 
-/// What the target should have for an item.
+/// The expected target item.
 #[derive(Debug, Default)]
 pub(super) enum Wanted {
     /// Nothing: there is no item, or it is not selected.
@@ -37,7 +37,7 @@ pub(super) enum Wanted {
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     items: [Option<Item>; KEYS_MAX],
-    /// What the target should have for each: nothing, an item, or something that cannot be.
+    /// The expected target state of each: nothing, an item, or something that cannot be.
     wanted: [Wanted; KEYS_MAX],
     writes: [u32; KEYS_MAX],
     /// Was it ever there?
@@ -52,7 +52,7 @@ impl Truth {
         self.items[number].as_ref()
     }
 
-    /// What the target should have for it.
+    /// The expected target item for it.
     pub(super) fn wanted(&self, number: usize) -> &Wanted {
         &self.wanted[number]
     }
@@ -85,7 +85,7 @@ impl Truth {
         self.before[number] = Some((turn, old.cloned()));
     }
 
-    /// What an eventually consistent read sees, if that is not what is there.
+    /// The stale result of an eventually consistent read, if it differs.
     pub(super) fn stale(&self, number: usize, turn: u64) -> Option<&Option<Item>> {
         let (since, item) = self.before[number].as_ref()?;
         (turn < since + STALE_TURNS).then_some(item)

@@ -32,7 +32,7 @@ impl Verification {
         }
     }
 
-    /// What it found until now says nothing: it crashed, or another manifest counts.
+    /// Its findings so far are void: it crashed, or another manifest counts.
     fn begins_anew(&mut self) {
         self.looking = None;
         self.findings.clear();
@@ -62,7 +62,7 @@ impl SimulationState<'_> {
         }
     }
 
-    /// A comparison by the manifest of before is one of another mapping.
+    /// A comparison by the previous manifest is one of another mapping.
     pub(super) fn verify_anew(&mut self) {
         self.verifications.iter_mut().for_each(Verification::begins_anew);
     }
@@ -78,7 +78,7 @@ impl SimulationState<'_> {
         looking.is_some_and(|looking| looking.step == CheckStep::Pause && self.turns < looking.due)
     }
 
-    /// What pauses waits for nothing any more.
+    /// Paused checks continue at once.
     pub(super) fn end_pauses(&mut self) {
         for looking in self.verifications.iter_mut().filter_map(|one| one.looking.as_mut()) {
             looking.due = 0;

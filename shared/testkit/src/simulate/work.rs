@@ -6,7 +6,7 @@ use keyfold_core::retrofit::{
 };
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-/// Which job: of this epoch, of the retrofit's mapping or another version of it, begun in a phase in which this is kept.
+/// Which job: of this epoch, of the retrofit's mapping or another version of it, started in a phase in which this is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) epoch: usize,
@@ -42,9 +42,9 @@ pub(super) enum Waiter {
     Invocation(u64, usize),
     /// A run, for an item of a page.
     SegmentRun(u64, PageNumber),
-    /// Nobody; if it dies, this record's note is made again.
+    /// No one; if it dies, this record's note is made again.
     Note(usize),
-    /// Nobody.
+    /// No one.
     Nobody,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct PendingTask {
 pub(super) struct PendingRequest {
     /// The task.
     pub(super) pending: PendingTask,
-    /// What it wants sent.
+    /// Its request.
     pub(super) request: Request,
     /// How often the request was throttled.
     pub(super) attempts: usize,
@@ -122,7 +122,7 @@ pub(super) struct SegmentRun {
 
 /// A page of a scan, read item by item: between two of them, anything may be written.
 pub(super) struct PageRead {
-    /// What was read so far.
+    /// The items read so far.
     pub(super) items: Vec<Item>,
     /// The number of the next item.
     pub(super) at: usize,
@@ -136,7 +136,7 @@ pub(super) struct LateRequest {
     pub(super) request: Request,
     /// Whose it was.
     pub(super) kind: TaskOrigin,
-    /// What was kept in the phase in which its sender began.
+    /// The marks in the phase in which its sender started.
     pub(super) kept: Tracking,
 }
 
@@ -145,7 +145,7 @@ pub(super) fn writes(request: &Request) -> bool {
     !matches!(request, Request::Get { .. })
 }
 
-/// What a request is, in a line of the trace.
+/// A request, in a line of the trace.
 pub(super) fn line(request: &Request) -> String {
     match request {
         Request::Get { role, key } => format!("get {role:?} {{{}}}", short(key)),
@@ -178,7 +178,7 @@ pub(super) fn short(item: &Item) -> String {
     parts.join(" ")
 }
 
-/// What came of a request, in a line of the trace.
+/// The outcome of a request, in a line of the trace.
 pub(super) fn outcome_name(outcome: &Response) -> String {
     match outcome {
         Response::Got(_) => "got".to_owned(),

@@ -10,7 +10,7 @@ use super::state::SimulationState;
 use super::truth::Wanted;
 use super::work::short;
 
-/// What a writer writes.
+/// A writer's item.
 enum Written<'w> {
     /// The whole item: whatever else was there goes.
     Whole,
@@ -111,7 +111,7 @@ impl SimulationState<'_> {
         self.set(TableRole::Source, &key(number), Some(stored), false);
     }
 
-    /// What the table holds then; `None` if a writer that folds cannot fold it, or if the table does not take it.
+    /// The resulting item of the table; `None` if a writer that folds cannot fold it, or if the table does not take it.
     fn as_stored(&mut self, number: usize, new: &Item, written: &Written<'_>) -> Option<Item> {
         if !self.scenario.is_in_place() {
             return Some(new.clone());

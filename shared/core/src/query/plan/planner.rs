@@ -374,7 +374,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         })
     }
 
-    /// A complete primary key identifies an item. Index keys are not unique.
+    /// A complete primary key identifies one item. Index keys are not unique.
     fn is_single(&self, range: &SelectedRange<'_>) -> bool {
         let exact_sort = matches!(
             &*range.sort,

@@ -1,4 +1,4 @@
-//! What a mapping's digest is made of: all that decides which bytes a retrofit writes, and where.
+//! The input of a mapping's digest: everything that decides which bytes a retrofit writes, and where.
 //!
 //! Nothing else is in it. A new name of a table in the manifest, an expectation, a question, an index with natural keys, a
 //! projection: none of them changes what is written, so a retrofit that runs goes on. Neither does what the manifest only
@@ -56,7 +56,7 @@ pub(super) fn hash(text: &str) -> String {
     Hex(&Sha256::digest(text)[..16]).to_string()
 }
 
-/// The mapping in its canonical form. Arrays alone: the order of an object's members is nobody's promise.
+/// The mapping in its canonical form. Arrays alone: the order of an object's members is not guaranteed.
 pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: &Table) -> String {
     let set: Vec<_> = retrofit.set.iter().map(|(name, constant)| json!([name, value(constant)])).collect();
     let rename: Vec<_> = retrofit.rename.iter().map(|(old, new)| json!([old, new])).collect();
@@ -71,7 +71,7 @@ pub(super) fn text(protocol: &str, retrofit: &Retrofit, source: &Table, target: 
         json!(["drop", drop]),
         json!(["keys", keys(target, target.every_key().map(|(_, key)| key))]),
     ];
-    // What is read from keys is left out of written items, unless the target stores it.
+    // Attributes read from keys are left out of written items, unless the target stores it.
     let from_key = |table: &Table| {
         let names = |attributes: &BTreeMap<String, Attribute>| {
             let declared = attributes.values().filter(|attribute| attribute.from_key);
@@ -152,7 +152,7 @@ fn misfit(target: &Table, of: &MisfitOf, remedies: &[Remedy]) -> Value {
     ])
 }
 
-/// What a mended manifest must leave as it is while the retrofit runs: the two tables, and where the source's key alone decides the
+/// The part of the manifest that must stay the same while the retrofit runs: the two tables, and where the source's key alone decides the
 /// target's, how it does so. Items that were carried over under other keys would never be found again.
 pub(super) fn fixed_text(protocol: Protocol, retrofit: &Retrofit, source: &Table, target: &Table) -> String {
     let tables = json!([protocol.name(), place(source), place(target)]);
@@ -172,7 +172,7 @@ pub(super) fn fixed_text(protocol: Protocol, retrofit: &Retrofit, source: &Table
     Value::Array(parts).to_string()
 }
 
-/// Which table it is, and what tells its items apart.
+/// The table, and its key.
 fn place(table: &Table) -> Value {
     let key = |key: &KeyAttribute| json!([key.name, key.scalar.letter()]);
     json!([table.name, table.key_attributes().map(key).collect::<Vec<_>>()])

@@ -44,7 +44,7 @@ pub(super) fn fitted<'r>(
     }
 }
 
-/// The attributes that an error is about: the one that it names, or those that the key it names is made of.
+/// The attributes of an error: the named one, or those that the key it names is made of.
 fn concerned<'a>(target: &'a Table, error: &'a ItemError) -> impl Iterator<Item = &'a str> {
     let place = error.at.attribute.as_deref();
     let named = match &error.problem {
@@ -58,7 +58,7 @@ fn concerned<'a>(target: &'a Table, error: &'a ItemError) -> impl Iterator<Item 
 /// An item on its way to fit.
 struct Mending<'r> {
     item: Item,
-    /// What it was before anything was done to it.
+    /// Its original value.
     entity: Option<&'r str>,
     /// Attributes that count as absent, with what they hold.
     hidden: Vec<(&'r str, AttributeValue)>,
@@ -100,7 +100,7 @@ impl<'r> Mending<'r> {
         }
     }
 
-    /// What counts as absent is carried along as it is, if DynamoDB takes it.
+    /// A value that counts as absent is carried along unchanged, if DynamoDB takes it.
     fn finished(
         self,
         target: &Table,

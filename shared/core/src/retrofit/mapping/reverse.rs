@@ -2,9 +2,9 @@
 //!
 //! Renames are turned round; folded keys and constants of the target are left off. The source's primary key is read from the target's,
 //! which contains it exactly: so it does not matter which entity's template made it, or whether one did. The folded keys of the
-//! source's indexes are made anew.
+//! source's indexes are made again.
 //!
-//! What comes out is checked for each item: the way there must lead to the very item again. An item that fails is not
+//! The result is checked for each item: the way there must lead to the very item again. An item that fails is not
 //! written: it is in the quarantine of the way back. A folded key of the source that the target does not know is apart from this: the
 //! target's writers do not keep it right.
 
@@ -92,7 +92,7 @@ impl Mapping {
             Protocol::Fenced => {}
         }
         let Retrofit { rename, set, drop, misfits, .. } = &self.retrofit;
-        // The source's folded keys are made anew.
+        // The source's folded keys are made again.
         if let Some(attribute) = drop.iter().find(|name| !is_folded(&self.source, name)) {
             return Err(NoWayBack::Dropped { attribute: attribute.clone() });
         }
@@ -130,7 +130,7 @@ impl Mapping {
             fills: Vec::new(),
             changes_live_attributes: false,
             keep_folded: false,
-            // What does not fit there does not fit here. The source can have other entities, and what counts as absent changes nothing.
+            // An item that does not fit there does not fit here. The source can have other entities, and what counts as absent changes nothing.
             misfits: misfits
                 .iter()
                 .map(|(of, remedies)| {
@@ -163,7 +163,7 @@ impl Mapping {
         self.forward.is_some()
     }
 
-    /// What the partitions of the control table that are this direction's own have in their names.
+    /// The part of the names of this direction's partitions in the control table.
     pub fn rows_name(&self) -> &str {
         &self.rows_name
     }
@@ -173,7 +173,7 @@ impl Mapping {
         if self.is_reverse() { self.name().to_owned() } else { reverse_name(self.name()) }
     }
 
-    /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or why there is none. On the way back
+    /// The target's item for a source item, as [`target_item`](Self::target_item) has it, or the reason of its absence. On the way back
     /// it must lead there again.
     pub(in crate::retrofit) fn carried(
         &self,

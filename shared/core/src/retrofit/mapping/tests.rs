@@ -495,9 +495,9 @@ fn an_item_of_the_targets_writers_gets_the_sources_keys_and_one_without_a_place_
     let source = carried(born).unwrap().unwrap();
     let text = |name: &str| source.get(name).cloned();
     assert_eq!(text("PK"), Some(AttributeValue::S("c#8".to_owned())));
-    assert_eq!(text("state_pk"), Some(AttributeValue::S("new#8".to_owned())), "its keys are made anew");
+    assert_eq!(text("state_pk"), Some(AttributeValue::S("new#8".to_owned())), "its keys are made again");
     assert_eq!((text("PK2"), text("customerId")), (None, None));
-    // What the source's key says is not what the item says of it; and a key that is none of this manifest's.
+    // The source's key contradicts the item; and a key that is not of this manifest.
     let other = born.replace(r##""PK":{"S":"c#8"}"##, r##""PK":{"S":"c#9"}"##);
     assert_eq!(carried(&other), Err(NO_WAY_BACK.to_owned()));
     assert!(carried(&born.replace("T1#", "T2#")).is_err());

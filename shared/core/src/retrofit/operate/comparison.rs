@@ -1,4 +1,4 @@
-//! The exact comparison of both sides while nobody writes and nothing of the generation can be written any more: it finds what the
+//! The exact comparison of both sides while writers are stopped and the generation's writes are refused: it finds what the
 //! streams have not shown. Both tables are scanned; each item is compared with its counterpart.
 
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl Comparing {
     /// The key of the item that this one was made of.
     fn origin(&self, item: &Item) -> Option<Item> {
         let mapping = self.job.mapping();
-        // Until the target had writers of its own, items without marks do not belong to the retrofit.
+        // Until the target had its own writers, items without marks do not belong to the retrofit.
         match self.job.rows_decide() {
             true => mapping.origin(&mapping.target().key_of(item)?),
             false => mapping.owner(item)?.item(mapping.source()),

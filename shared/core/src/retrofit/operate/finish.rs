@@ -21,7 +21,7 @@ pub struct Finish {
 #[derive(Debug, Clone, PartialEq)]
 enum FinishStage {
     Storing(Box<Store>),
-    /// The tables' tags: a control table of before the end is noticed by them.
+    /// The tables' tags: they reveal a control table restored to an earlier time.
     Tagging(PolicySync),
     Waiting {
         until_ms: u64,

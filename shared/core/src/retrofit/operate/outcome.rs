@@ -9,17 +9,17 @@ use crate::retrofit::source_key::SourceKey;
 /// The kind of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// What the command is for is done.
+    /// The command's work is done.
     Done,
     /// It was done before.
     Already,
-    /// Nothing was to be changed, and nothing stands in the way.
+    /// A check without changes found no obstacle.
     Checked,
-    /// Nothing was begun: something stands in the way.
+    /// Nothing was started, because of an obstacle.
     Refused,
     /// Writers were stopped, and may go on where they were.
     TakenBack,
-    /// Somebody interrupted it before writers were stopped.
+    /// It was interrupted before writers were stopped.
     Interrupted,
     /// An error ended it.
     Failed,
@@ -66,7 +66,7 @@ impl OpenTable {
     }
 }
 
-/// What is still to arrive.
+/// The changes still to arrive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BacklogReport {
     /// Items that the streams name.
@@ -90,7 +90,7 @@ pub struct Outcome {
     pub code: String,
     /// What happened: lower case, no final stop.
     pub message: String,
-    /// What the reader can do about it.
+    /// A hint for the reader.
     pub hint: Option<String>,
     /// Which table the writers may use.
     pub open: OpenTable,
@@ -100,7 +100,7 @@ pub struct Outcome {
     pub next: Option<String>,
     /// The row as it was last read.
     pub head: Option<RetrofitState>,
-    /// What is still to arrive, where streams were read.
+    /// The changes still to arrive, where streams were read.
     pub backlog: Option<BacklogReport>,
     /// Gates that are closed.
     pub gates: Vec<Gate>,
@@ -112,7 +112,7 @@ pub struct Outcome {
     pub policies: Vec<(Direction, Option<String>)>,
     /// Policies may still be other ones than the row says: a table that should be open may be closed.
     pub policies_behind: bool,
-    /// What the reader should know besides.
+    /// Additional remarks for the reader.
     pub notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 //! The way back, proven before anybody is stopped: the replicator is asked, by an item that is written once more, whether it follows the
-//! stream of the table that opens, and may write to the one that closes.
+//! stream of the table that opens, and may write to the closing table.
 
 use std::sync::Arc;
 

@@ -117,7 +117,7 @@ impl Late {
         turn
     }
 
-    /// Did this retrofit write it? Its own fences rise with each write of an item, and the row is never behind. What an
+    /// Did this retrofit write it? Its own fences rise with each write of an item, and the row is never behind. Copies that an
     /// application wrote has the fence that was there before, or none, or an older copy's.
     fn is_own(&self, row: &LedgerRow) -> bool {
         match &self.record.new {

@@ -52,7 +52,7 @@ pub(super) struct CompactState {
     pub(super) at: [usize; 2],
     pub(super) busy: [bool; 2],
     pub(super) scans: [ScanState; 2],
-    /// Nothing happens to this key any more.
+    /// This key is finished.
     pub(super) stopped: [bool; 2],
     /// In the order of their numbers.
     pub(super) open_tasks: Vec<OpenTaskId>,
@@ -94,7 +94,7 @@ impl CompactState {
     pub(super) fn hash(&self, walked: Orders) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.rows.hash(&mut hasher);
-        // What was dealt with is looked at again only if it comes once more.
+        // Handled records count again only if they are repeated.
         let over = self.left.duplicates == 0 && walked == Orders::Distinct;
         for key in 0..2 {
             let first = if over { self.at[key] } else { 0 };

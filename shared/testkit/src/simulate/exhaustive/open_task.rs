@@ -31,7 +31,7 @@ impl Role {
         }
     }
 
-    /// What the simulator calls such a task.
+    /// The simulator's name of such a task.
     pub(super) fn kind(self) -> TaskOrigin {
         match self {
             Role::Record { .. } | Role::Duplicate { .. } => TaskOrigin::Record,
@@ -53,13 +53,13 @@ pub(super) struct OpenTask {
     pub(super) touches: Vec<usize>,
     /// Of what it began with.
     pub(super) began: u64,
-    /// Of that and of every response since it last began anew: together they decide what it does next.
+    /// Of that and of every response since its last restart: together they decide what it does next.
     pub(super) hash: u64,
 }
 
 impl OpenTask {
-    /// Does it read its row of the ledger? Then no earlier response matters to it. How often it may still begin anew
-    /// is left out: here is not enough to disturb it that often, and a task that must not any more is handed out again.
+    /// Does it read its row of the ledger? Then no earlier response matters to it. How often it may still restart
+    /// is left out: here is not enough to disturb it that often, and a task that must not restart is delivered again.
     pub(super) fn begins_anew(&self) -> bool {
         matches!(self.request, Some(Request::Get { role: TableRole::Control, .. }))
             && self.blocked <= BLOCKED_MAX

@@ -12,7 +12,7 @@ use super::super::{Mutant, Scenario};
 use super::hash::of_item;
 use super::open_task::Role;
 
-/// What a source item can be: not there, or one of two items, which want two target keys that both keys share.
+/// The states of a source item: absent, or one of two items, which want two target keys that both keys share.
 pub(super) const VALUES: usize = 3;
 /// The most rows that all tables have in a walk.
 const ROWS: usize = 12;
@@ -21,7 +21,7 @@ const ROWS: usize = 12;
 pub(super) type ItemId = u32;
 /// No item.
 pub(super) const NOTHING: ItemId = 0;
-/// What each row holds. The first two are the source items.
+/// The contents of each row. The first two are the source items.
 pub(super) type Rows = [ItemId; ROWS];
 
 /// An item, and its hash.
@@ -158,7 +158,7 @@ impl<'s> Tables<'s> {
         }
     }
 
-    /// What is sent in place of a write; `None` if nothing is.
+    /// The request sent in place of a write; `None` without one.
     fn weak(&self, write: &Write, role: Role) -> Option<Write> {
         match self.mutant.and_then(|mutant| weakened(mutant, write, role.kind())) {
             None => Some(write.clone()),

@@ -1,4 +1,4 @@
-//! The tasks that were met so far, each kept once and known by its number. What a task's next step comes to is worked out
+//! The tasks that were met so far, each kept once and known by its number. The outcome of a task's next step is computed
 //! by the core once for each state of the rows that it touches.
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub enum Orders {
 /// The number of a task under way.
 pub(super) type OpenTaskId = u32;
 
-/// What comes after a step of a task.
+/// The result of a step of a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum After {
     /// It goes on.
@@ -94,7 +94,7 @@ impl<'s> TaskTable<'s> {
         after
     }
 
-    /// What comes after this step of the task.
+    /// The result of this step of the task.
     fn after(&mut self, mut open_task: OpenTask, next: TaskStep) -> After {
         match next {
             TaskStep::Send(request) => open_task.request = Some(request),
@@ -116,7 +116,7 @@ impl<'s> TaskTable<'s> {
         After::Goes(id)
     }
 
-    /// What the next step of this task comes to, over these rows.
+    /// The result of this task's next step, over these rows.
     pub(super) fn effect(&mut self, id: OpenTaskId, rows: &Rows) -> Rc<Effect> {
         let open_task = &self.open_tasks[id as usize];
         let mut touched = [NOTHING; TOUCHED];

@@ -1,12 +1,12 @@
-//! What can happen next in a small state.
+//! The possible next events in a small state.
 //!
 //! As long as nothing that can happen to one key touches the other key's rows, only that is walked: whatever happens to
 //! the other key meanwhile would come to the same before or after. With a ledger, keys meet in the target; else nowhere.
-//! So that this leaves no end out, a key on which nothing happens any more says so.
+//! So that this leaves no end out, a finished key says so.
 //!
-//! What makes no difference is left out: a task is handed its records when it reads its first row, because it has touched
+//! Irrelevant events are left out: a task is handed its records when it reads its first row, because it has touched
 //! nothing before; and a task crashes only when it has just written something, because it could as well have crashed there,
-//! or, if it has written nothing yet, not have begun.
+//! or, if it has written nothing yet, not have started.
 
 use super::compact_state::{CompactState, ScanState};
 use super::open_task::Role;
@@ -18,7 +18,7 @@ use super::task_table::{Orders, TaskTable};
 pub(super) enum Transition {
     /// A writer gives this key this value.
     Write { key: usize, value: usize },
-    /// A batch of so many records of this key is handed out.
+    /// A batch with this number of records of this key is delivered.
     Deliver { key: usize, count: usize },
     /// The next record of this key is given up.
     Discard { key: usize },
@@ -28,7 +28,7 @@ pub(super) enum Transition {
     Scan { key: usize },
     /// The request of this task is carried out.
     Advance { task: usize },
-    /// Nothing happens to this key any more.
+    /// This key is finished.
     Stop { key: usize },
     /// The task's process crashes before its request is carried out, or after.
     Crash { task: usize, after: bool },

@@ -1,4 +1,4 @@
-//! What each protocol writes for a record and for an item that was scanned.
+//! The write of each protocol for a record and for a scanned item.
 
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
@@ -26,7 +26,7 @@ Racer {
 }
 
 impl Racer {
-    /// What a record makes of the target; its change was made in this second. Not for Keyfold, whose core decides that.
+    /// The target after a record; its change was made in this second. Not for Keyfold, whose core decides that.
     pub(super) fn record(self, job: &Job, record: &ChangeRecord, second: u64) -> Option<Write> {
         let mapping = job.mapping();
         let new = record.new.as_ref().and_then(|item| mapping.target_item(item).ok()?);
@@ -48,7 +48,7 @@ impl Racer {
         }
     }
 
-    /// What a scanned item makes of the target.
+    /// The target after a scanned item.
     pub(super) fn scanned(self, job: &Job, item: &Item) -> Option<Write> {
         let mut item = job.mapping().target_item(item).ok()??;
         match self {
@@ -62,7 +62,7 @@ impl Racer {
     }
 }
 
-/// What a reader of the target sees: no marks, and nothing where an item is deleted.
+/// The target as readers see it: no marks, and nothing where an item is deleted.
 pub(super) fn read(item: &Item) -> Option<Item> {
     if item.contains_key(DELETED) || item.contains_key(TOMBSTONE_ATTRIBUTE) {
         return None;

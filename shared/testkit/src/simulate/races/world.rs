@@ -1,4 +1,4 @@
-//! Where the protocols race: two tables, a stream, one scan, and whoever carries items over, one request at a time.
+//! Where the protocols race: two tables, a stream, one scan, and carriers of items, one request at a time.
 
 use keyfold_core::retrofit::{ItemSeen, ItemTask, Job, Request, Response, TableRole, TaskStep, Write};
 use keyfold_core::value::{AttributeValue, Item};
@@ -14,7 +14,7 @@ use crate::generate::Random;
 /// Turns with writers, and until everything must have drained.
 const TURNS: u64 = 120;
 const DRAIN_TURNS_MAX: u64 = 20_000;
-/// Milliseconds of a turn, at the most. With every fifth turn a write of one of four items, an item changes about every four seconds.
+/// Maximum milliseconds of a turn. With every fifth turn a write of one of four items, an item changes about every four seconds.
 const TURN_MILLIS_MAX: usize = 400;
 const WRITES_PERCENT: usize = 20;
 /// The first turn in which the scan reads.
@@ -23,7 +23,7 @@ const SCAN_TURNS_MAX: usize = 40;
 const PAGE_MAX: usize = 3;
 
 named! {
-/// What goes wrong around a protocol; each has what those before it have.
+/// The faults around a protocol; each has what those before it have.
 Conditions {
     /// Records come once and in their order, no request is lost, and an item changes at most once in a second.
     Calm = "one change of an item a second",
@@ -31,7 +31,7 @@ Conditions {
     Busy = "several changes in a second",
     /// Records come once more, also late: Lambda delivers at least once.
     Again = "and records come twice",
-    /// Functions and the scan die and begin anew, responses are lost, and requests are carried out after their senders are gone.
+    /// Functions and the scan die and restart, responses are lost, and requests are carried out after their senders are gone.
     Harsh = "and processes die, requests come late",
 }
 }
@@ -56,14 +56,14 @@ impl RaceEnd {
     }
 }
 
-/// What a writer does, and in which turn.
+/// A writer's action, and its turn.
 struct Change {
     turn: u64,
     number: usize,
     new: Option<Item>,
 }
 
-/// Somebody who carries an item over.
+/// A carrier of an item.
 struct Carrier {
     /// The core's task; other protocols send one write.
     task: Option<ItemTask>,
@@ -75,7 +75,7 @@ struct Carrier {
 enum Errand {
     /// The next record of this shard.
     Shard(usize),
-    /// A record that comes once more: nobody waits.
+    /// A record that comes once more: without a wait.
     Again,
     /// An item of the scan's page.
     Page,
@@ -108,7 +108,7 @@ pub(super) struct RaceWorld<'s> {
 #[derive(Default)]
 struct Scan {
     from_turn: u64,
-    /// The page begins here; a scan that dies begins it anew.
+    /// The page begins here; a scan that dies starts it again.
     page_from: usize,
     /// The next item that is read.
     at: usize,
@@ -155,7 +155,7 @@ impl<'s> RaceWorld<'s> {
                 world.source.set(world.job().mapping().source(), &item.clone(), Some(item));
             }
         }
-        // The stream begins before the scan: that much everybody gets right.
+        // The stream begins before the scan: every protocol gets this right.
         world.stream.begin(&mut world.random, 0);
         world
     }
@@ -192,7 +192,7 @@ impl<'s> RaceWorld<'s> {
     fn writer(&mut self, Change { number, new, .. }: Change) {
         let second = self.millis / 1_000;
         if self.conditions < Conditions::Busy && self.changed[number] == Some(second) {
-            // The next second has begun by then.
+            // The next second has started by then.
             self.millis = (second + 1) * 1_000;
         }
         let second = self.millis / 1_000;
@@ -272,7 +272,7 @@ impl<'s> RaceWorld<'s> {
         }
     }
 
-    /// One request of somebody, with what can go wrong around it.
+    /// One request of a carrier, with the faults around it.
     fn advance(&mut self, at: usize) {
         let Carrier { task, request, errand } = self.carriers.swap_remove(at);
         let harsh = self.has(Conditions::Harsh) && writes(&request);
@@ -325,7 +325,7 @@ impl<'s> RaceWorld<'s> {
         }
     }
 
-    /// Its record is delivered anew, its page is read anew.
+    /// Its record is delivered again, its page is read again.
     fn dies(&mut self, errand: Errand) {
         match errand {
             Errand::Page => self.begin_page_anew(),
@@ -423,7 +423,7 @@ impl<'s> RaceWorld<'s> {
     }
 }
 
-/// What a writer does in this turn, if anything.
+/// The writer's action in this turn, if any.
 fn change(writers: &mut Random, turn: u64) -> Option<Change> {
     let writes = writers.chance(WRITES_PERCENT);
     let number = writers.below(KEYS_MAX);

@@ -5,7 +5,7 @@ use crate::retrofit::progress;
 use crate::retrofit::segment::Pass;
 use crate::retrofit::{Fence, Lease, QuarantineReason, Quarantined, SegmentId, SourceKey};
 
-/// A retrofit that has just begun.
+/// A retrofit that has just started.
 fn begun(name: &str) -> World {
     let mut world = World::tidy("moved");
     world.mapping = job(name).mapping().clone();

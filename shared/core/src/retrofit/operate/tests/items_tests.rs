@@ -1,4 +1,4 @@
-//! Items during a stop: those whose time is over, those that somebody accepted, those that changed before the last move.
+//! Items during a stop: expired, accepted, and those that changed before the last move.
 
 use super::faults_tests::{back, page_with_change, played, reversed};
 use super::*;
@@ -56,7 +56,7 @@ fn deletions_by_time_to_live_do_not_keep_a_stop_from_ending() {
     assert_eq!(outcome.end, End::Done, "{}", outcome.text());
 }
 
-/// The deletion itself is nobody's, but a record of the change would be noted as late after the turn.
+/// The deletion itself is the service's, but a record of the change would be noted as late after the turn.
 #[test]
 fn a_change_before_a_deletion_by_time_to_live_has_to_arrive() {
     for changed in [false, true] {
@@ -153,8 +153,8 @@ fn an_accepted_difference_does_not_keep_a_stop_from_ending() {
     }
 }
 
-/// The second move of a table's writers to the target. An item has a write of the retrofit that the target's stream does not show any more;
-/// the item's own newest change was so many seconds before the return.
+/// The second move of a table's writers to the target. An item has a write of the retrofit that has left the target's stream;
+/// the item's own newest change was this number of seconds before the return.
 fn second_move(before_turn: u64) -> Outcome {
     let mut world = reversed();
     world.now_ms += 7_200_000;

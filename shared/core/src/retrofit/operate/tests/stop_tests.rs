@@ -6,7 +6,7 @@ use crate::retrofit::lease::Lease;
 use crate::retrofit::tests::changed;
 use crate::retrofit::{Pass, SegmentId};
 
-/// An operator dies in the stop of this switch, after so many effects of it.
+/// An operator dies in the stop of this switch, after this number of its effects.
 fn killed_in_stop(world: &mut World, switch: Switch, after: usize) {
     let mut operation =
         Operation::new(world.mapping.clone(), Command::Switch(switch), "killed", world.now_ms);
