@@ -131,7 +131,7 @@ const CHECKS = {
     for (let steps = 0; steps < STEPS_MAX && (await step()); steps += 1);
     await shown("#pass-verify-source");
     // The page looks every few seconds, and may have looked in the middle of the last step.
-    await until("document.body.innerText.includes('the comparison was begun just now')");
+    await until("document.body.innerText.includes('the comparison started just now')");
     has((await texts("#quarantine tbody tr")).join("\n"), "id = 111aax", "item-attribute-required");
     has((await texts("#misfits tbody tr")).join("\n"), "missing", "id = 111aax");
     const gates = await texts("#gates code");
@@ -259,7 +259,7 @@ const CHECKS = {
     await page.fill("#k0", "event-001");
     await ask();
     await shown("#item-keys");
-    has((await texts("#item-keys tbody tr")).join("\n"), "byResourceActionUser_pk", "as it is folded", "an attribute of its own");
+    has((await texts("#item-keys tbody tr")).join("\n"), "byResourceActionUser_pk", "as it is folded", "a separate attribute");
     has(await page.locator("#programs").textContent(), "aws dynamodb get-item --consistent-read --table-name", `--key '{"id":{"S":"event-001"}}'`,
       'boto3.client("dynamodb").get_item(', 'Key={"id": {"S": "event-001"}}', 'from "@aws-sdk/client-dynamodb"');
     await page.click("#programs summary");

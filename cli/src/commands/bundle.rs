@@ -177,7 +177,7 @@ fn packed(path: &Path, bytes: &[u8], said: Option<&str>) -> anyhow::Result<Archi
     let said = said.map(|said| if said == "arm64" { Architecture::Arm64 } else { Architecture::X86 });
     match (program, said) {
         (Some(program), _) => {
-            architecture(program).with_context(|| format!("the program in `{name}` is none for Lambda"))
+            architecture(program).with_context(|| format!("the program in `{name}` is not for Lambda"))
         }
         (None, Some(said)) => Ok(said),
         (None, None) => bail!(

@@ -134,7 +134,7 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
         assert_eq!(done(&site, &["status", "auditV2"])["phase"], "finalising");
     }
     assert_eq!(done(&site, &["finish", "auditV2"])["phase"], "finalised");
-    refuses(&site, &["run", "auditV2"], &["nothing is written any more"]);
+    refuses(&site, &["run", "auditV2"], &["it writes nothing now"]);
 }
 
 #[tokio::test]

@@ -106,8 +106,9 @@ fn draft(writer: &Writer, mut item: Item, number: usize, origin: &Origin<'_>) ->
         if writer.makes_ids && item.contains_key(&writer.id) {
             let detail =
                 format!("attribute `{}` cannot be set: the writer makes the ids of this table", writer.id);
-            return Err(Problem::new(403, "id-not-yours", detail)
-                .hint("the table has a scope that its primary key lacks, so an id of yours could be somebody else's too"));
+            return Err(Problem::new(403, "id-not-yours", detail).hint(
+                "the table has a scope that its primary key lacks, so your id could be another caller's too",
+            ));
         }
     }
     writer.stamps.normalise(&mut item)?;

@@ -41,7 +41,7 @@ pub enum StartError {
     Manifest(#[from] ManifestError),
     /// Writes are not restricted.
     #[error(
-        "everybody could write table `{table}`: `KEYFOLD_AUTH` is `open`, and the manifest lists the table in `query-api-writes`"
+        "anyone could write table `{table}`: `KEYFOLD_AUTH` is `open`, and the manifest lists the table in `query-api-writes`"
     )]
     OpenWrites {
         /// The table's id.

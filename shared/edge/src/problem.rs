@@ -87,7 +87,7 @@ impl Problem {
     /// A caller without claims.
     pub fn not_authenticated() -> Problem {
         Problem::new(401, "not-authenticated", "the request has no claims of an authorizer")
-            .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everybody may use it")
+            .hint("give the route an authorizer, or set `KEYFOLD_AUTH=open` if everyone may use it")
     }
 
     /// A caller whose token lacks the OAuth scope that the function asks for.

@@ -61,7 +61,7 @@ pub enum Problem {
     #[error("it cannot be parsed: {}", OneLine(.0))]
     Syntax(String),
     /// An unknown format.
-    #[error("it is none of the formats that are read (docs/init.md lists them)")]
+    #[error("its format is unknown (docs/init.md lists the formats that are read)")]
     UnknownFormat,
     /// A source for another service.
     #[error("it is {}, not a model of DynamoDB tables", OneLine(.0))]

@@ -29,7 +29,9 @@ pub(crate) fn apart(table: &mut TableDraft) {
                 }
                 None => {
                     let name = table.entities[at].name.clone();
-                    table.notes.push(format!("nothing that is known tells items of `{name}` from others"));
+                    table
+                        .notes
+                        .push(format!("no known attribute distinguishes items of `{name}` from others"));
                 }
             }
         }
@@ -190,7 +192,7 @@ fn by_prefix(table: &TableDraft, at: usize) -> Option<Recognised> {
     // One condition is enough, if it is unique.
     for one in &when {
         if unique(std::slice::from_ref(one)) {
-            return Some((vec![one.clone()], "its key alone tells it from the others".to_owned()));
+            return Some((vec![one.clone()], "its key alone distinguishes it from the others".to_owned()));
         }
     }
     unique(&when).then(|| (when, "its keys together tell it from the others".to_owned()))

@@ -284,7 +284,7 @@ async function itemView(table, asked, turn) {
 
 function oneItem(table, body) {
   const wanted = (one) => {
-    if (!one.folded) return h("td", { class: "lead" }, "an attribute of its own");
+    if (!one.folded) return h("td", { class: "lead" }, "a separate attribute");
     if (one.right == null) return h("td", {}, "cannot be folded");
     return one.right ? h("td", { class: "good" }, "as it is folded") : h("td", { class: "bad" }, one.wanted == null ? "should not be there" : ["should be ", h("code", {}, one.wanted)]);
   };
@@ -633,7 +633,7 @@ function progressOf(body) {
       ["Segments backfilled", body.segmentsDone, `of ${body.segments}`],
       ["Items read", items.toLocaleString("en")],
       ["Quarantine", body.quarantined],
-      ["Differences", DIFFERENCES(body.differences), body.differences != null && `the comparison was begun ${AGO(body.comparedSecondsAgo)}`],
+      ["Differences", DIFFERENCES(body.differences), body.differences != null && `the comparison started ${AGO(body.comparedSecondsAgo)}`],
       ["Epoch", body.epoch, body.stream ? "with a stream" : "without a stream"],
       body.stream && ["Lag", body.lagMilliseconds == null ? "unknown" : `${Math.ceil(body.lagMilliseconds / 1000)} s`, body.lagMilliseconds == null ? "the replicator has carried nothing over" : `as the replicator said ${AGO(body.lagSecondsAgo)}`],
       body.late > 0 && ["Late writes", body.late, `see keyfold retrofit quarantine ${body.retrofit}`],

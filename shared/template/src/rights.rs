@@ -323,7 +323,7 @@ pub(super) fn of_audit_writer(table: &TableName<'_>, journal: bool) -> Vec<Right
         rights.insert(
             1,
             Right::dynamo("NoteDigests", &["PutItem"], journal)
-                .because("The journal is only written here. Nobody but `keyfold audit` reads it."),
+                .because("The journal is only written here. Only `keyfold audit` reads it."),
         );
     }
     rights.extend(keys(&[table]));

@@ -208,11 +208,7 @@ async fn a_policy_that_does_not_arrive_moves_nobody_and_one_that_is_written_over
     assert_eq!(lifted["policies"][0]["policy"], Value::Null);
     assert_eq!(stage.closed(), [false, false]);
     let status = stage.deployment.done(&["status", RETROFIT]).await;
-    assert_eq!(
-        status["policiesToApply"],
-        Value::Array(Vec::new()),
-        "nothing is denied by this retrofit any more"
-    );
+    assert_eq!(status["policiesToApply"], Value::Array(Vec::new()), "this retrofit denies nothing now");
     for poller in pollers {
         poller.stop().await.unwrap();
     }

@@ -173,7 +173,7 @@ async fn a_function_that_cannot_start_says_which_setting_is_wrong() {
         ),
         (
             vec![keys, ("KEYFOLD_MANIFEST", path), ("KEYFOLD_AUTH", "open")],
-            "everybody could write table `orders`",
+            "anyone could write table `orders`",
         ),
     ] {
         let runtime = RuntimeApi::start().await.unwrap();

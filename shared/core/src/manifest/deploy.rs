@@ -74,7 +74,7 @@ fn audit_journal(
     }
     if let Some(table) = tables.iter().find(|table| table.name.value == name.value) {
         let message = format!("the journal's table `{}` is also table `{}`", name.value, table.id.value);
-        findings.report(Code::DuplicateName, name.span, message).hint("the journal needs a table of its own");
+        findings.report(Code::DuplicateName, name.span, message).hint("the journal needs a separate table");
     }
     Some(name.value.to_owned())
 }

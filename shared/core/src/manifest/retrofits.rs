@@ -282,7 +282,7 @@ fn check_in_place(
         let message =
             format!("`{}` is renamed or dropped, and the retrofit gives it a value too", name.value);
         findings.report(Code::BadValue, name.span.clone(), message).hint(
-            "in place, an item is mapped each time that it changes: do one of the two in a retrofit of its own, after the other",
+            "in place, an item is mapped each time that it changes: do one of the two in a separate retrofit, after the other",
         );
     }
     let set = changes.set.iter().map(|(name, _)| name);

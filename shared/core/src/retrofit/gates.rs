@@ -113,7 +113,7 @@ impl fmt::Display for Gate {
             Gate::Differences { count } => {
                 write!(f, "the last comparison found {count} items that differ")
             }
-            Gate::Stale { hours } => write!(f, "the last comparison was begun {hours} hours ago"),
+            Gate::Stale { hours } => write!(f, "the last comparison started {hours} hours ago"),
             Gate::AtWork { segments } => {
                 let plural = if *segments == 1 { "" } else { "s" };
                 write!(

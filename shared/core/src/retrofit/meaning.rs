@@ -57,8 +57,8 @@ fn in_place(phase: Phase) -> &'static str {
             "items get their folded keys, and changes keep theirs right; queries do not use the indexes yet"
         }
         Phase::CutOver => "queries use the indexes, and folded keys are kept right",
-        Phase::Finalising => "the retrofit ends: folded keys are not kept right any more",
-        Phase::Finalised => "over: the retrofit keeps nothing right any more",
+        Phase::Finalising => "the retrofit ends: folded keys are no longer kept right",
+        Phase::Finalised => "over: the retrofit no longer keeps folded keys right",
         Phase::Abandoned => {
             "given up: items that were reached keep their folded keys, and queries do not use the indexes"
         }
@@ -68,7 +68,7 @@ fn in_place(phase: Phase) -> &'static str {
         | Phase::Reversed
         | Phase::Returning
         | Phase::Settled => {
-            "no retrofit in place has this phase: somebody else wrote the row of the control table"
+            "no retrofit in place has this phase: another program wrote the row of the control table"
         }
     }
 }
@@ -82,19 +82,19 @@ fn between_tables(phase: Phase) -> &'static str {
             "readers and writers use the source; changes leave rows in the control table from now on, and deletes still leave tombstones"
         }
         Phase::Tidy => {
-            "readers and writers use the source; deletes leave nothing in the target, and tombstones of before are swept"
+            "readers and writers use the source; deletes leave nothing in the target, and existing tombstones are deleted"
         }
-        Phase::Closing => "nobody may write: what was written to the source is carried over to its end",
+        Phase::Closing => "writers are stopped: the last changes of the source are carried over",
         Phase::Reversed => "readers and writers use the target, and the source follows it",
-        Phase::Returning => "nobody may write: what was written to the target is carried back to its end",
-        Phase::Settled => "readers and writers use the target; the source does not follow it any more",
+        Phase::Returning => "writers are stopped: the last changes of the target are carried back",
+        Phase::Settled => "readers and writers use the target; the source no longer follows it",
         Phase::CutOver => {
             "readers and writers use the target; late changes of the source are still carried over"
         }
         Phase::Finalising => {
-            "nothing is carried over any more; what the retrofit kept on the target's items goes"
+            "changes are no longer carried over; the retrofit's marks are removed from the target's items"
         }
         Phase::Finalised => "over: the target's items carry nothing of the retrofit",
-        Phase::Abandoned => "given up: nothing is written to the target any more, and what was written stays",
+        Phase::Abandoned => "given up: the retrofit no longer writes to the target, and written items stay",
     }
 }

@@ -135,11 +135,11 @@ impl CompletedStep {
                 )
             }
             CompletedStep::Abandoned => format!(
-                "{}; nothing is written to table `{target}` any more: you can delete it once nobody else uses it",
+                "{}; the retrofit no longer writes table `{target}`: you can delete it once no other program uses it",
                 abandoned_source(head, source)
             ),
             CompletedStep::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
-                "nothing of before is written any more: `keyfold retrofit switch {retrofit} --for-good` moves the writers"
+                "no earlier write can arrive: `keyfold retrofit switch {retrofit} --for-good` moves the writers"
             ),
             CompletedStep::Tidied { swept, revived } => {
                 let kept = match revived {
@@ -153,7 +153,7 @@ impl CompletedStep {
             CompletedStep::Stopped { seconds } => {
                 let (closes, _) = in_order(head, source, target);
                 format!(
-                    "nobody may write: waiting until what was written to table `{closes}` has arrived, {seconds} s at most"
+                    "writers are stopped: waiting until the changes of table `{closes}` have arrived, {seconds} s at most"
                 )
             }
             CompletedStep::Turned { items, milliseconds } => {
@@ -184,7 +184,7 @@ impl CompletedStep {
             ),
             CompletedStep::Revised => revised(head, "`switch`"),
             CompletedStep::Settled => format!(
-                "table `{source}` follows table `{target}` no more; `keyfold retrofit finish {retrofit}` takes off what the retrofit kept"
+                "table `{source}` no longer follows table `{target}`; `keyfold retrofit finish {retrofit}` removes the marks of the retrofit"
             ),
         }
     }
@@ -257,11 +257,7 @@ fn changed(mapping: &Mapping) -> String {
     let changes: Vec<String> = mapping.live_changes().iter().map(ToString::to_string).collect();
     match changes.is_empty() {
         true => String::new(),
-        false => format!(
-            "; these attributes of theirs stay changed: {}{}",
-            changes.join(", "),
-            renamed_back(mapping)
-        ),
+        false => format!("; these attributes stay changed: {}{}", changes.join(", "), renamed_back(mapping)),
     }
 }
 

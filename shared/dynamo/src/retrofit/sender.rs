@@ -38,7 +38,7 @@ pub enum RetrofitError {
     #[error("retrofit `{retrofit}` was changed by another process at the same time")]
     Raced { retrofit: String },
     /// The retrofit is in another phase than when the work was started: its writes are written in another way now.
-    #[error("retrofit `{retrofit}` was moved to another phase since this work was begun")]
+    #[error("retrofit `{retrofit}` was moved to another phase since this work was started")]
     PhaseChanged { retrofit: String },
     /// An item could not be dealt with for now.
     #[error("an item of table `{table}` could not be carried over (`{verdict}`)")]
@@ -66,7 +66,7 @@ pub enum RetrofitError {
     Policy { table: String, source: PolicyError },
     /// DynamoDB took no change of the table's policy for a minute.
     #[error(
-        "the resource policy of table `{table}` could not be changed: somebody else keeps changing it, or DynamoDB is not done"
+        "the resource policy of table `{table}` could not be changed: another program keeps changing it, or DynamoDB has not finished"
     )]
     PolicyBusy { table: String },
     /// A table's write was refused for a reason that no condition explains.

@@ -33,7 +33,7 @@ fn another_service_another_version_another_file() {
     says(
         r#"{"name":"left-pad","version":"1.0.0"}"#,
         "init-not-a-model",
-        "`model.json`: it is none of the formats that are read (docs/init.md lists them)",
+        "`model.json`: its format is unknown (docs/init.md lists the formats that are read)",
     );
     says(
         "Resources:\n  A: { Type: AWS::S3::Bucket }",

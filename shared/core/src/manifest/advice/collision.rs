@@ -20,7 +20,7 @@ pub(in crate::manifest) fn check(table: &TableText<'_>, keys: &Keys<'_>, finding
         findings
             .report(Code::KeysCanCollide, other.span.clone(), message)
             .related(one.span.clone(), "the other entity")
-            .hint("the later write would replace the other item: begin one of the keys with a text of its own, as `ORDER#`");
+            .hint("the later write would replace the other item: begin one of the keys with another text, such as `ORDER#`");
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn check(model: &Model, retrofit: &Retrofit, places: &Places, finding
     );
     let span = places.get(&format!("retrofits.{}", retrofit.name)).unwrap_or_default();
     findings.report(Code::CarriedKey, span, message).hint(format!(
-        "nobody keeps them right there: add `drop = [\"{}\"]`, which has a way back",
+        "they are not kept right there: add `drop = [\"{}\"]`, which has a way back",
         carried.join("\", \"")
     ));
 }

@@ -18,7 +18,7 @@ pub enum ControlError {
     #[error("retrofit `{retrofit}` is `{}`, and cannot become `{}`", .phase.name(), .wanted.name())]
     WrongPhase { retrofit: String, phase: Phase, wanted: Phase },
     /// The retrofit is over.
-    #[error("retrofit `{retrofit}` is `{}`: nothing is written any more", .phase.name())]
+    #[error("retrofit `{retrofit}` is `{}`: it writes nothing now", .phase.name())]
     Closed { retrofit: String, phase: Phase },
     /// Its source is what another retrofit still fills.
     #[error("retrofit `{retrofit}` reads table `{table}`, which retrofit `{other}` still fills: it is `{}`", .phase.name())]
@@ -27,7 +27,7 @@ pub enum ControlError {
     #[error("retrofits `{retrofit}` and `{other}` write to table `{table}`, and `{other}` is `{}`", .phase.name())]
     TargetShared { retrofit: String, table: String, other: String, phase: Phase },
     /// It reads and writes one table.
-    #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and nobody moves")]
+    #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and its writers stay")]
     NothingToTidy { retrofit: String },
     /// Applications write the target.
     #[error(
@@ -101,7 +101,7 @@ impl ControlError {
                 "the stream was switched off and on: `keyfold retrofit run` begins the next epoch, and backfills again",
             ),
             ControlError::CannotRevise { .. } => Some(
-                "go on with the manifest that it was started with; a retrofit with another name begins anew",
+                "go on with the manifest that it was started with; a retrofit with another name starts from the beginning",
             ),
             ControlError::KeepsFolded { .. } => Some(
                 "its replicator stays; once all writers fold by themselves, take `keep-folded` out of the manifest, then finish",

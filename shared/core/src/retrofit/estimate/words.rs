@@ -68,7 +68,7 @@ impl RetrofitEstimate {
                     .to_owned()
             }
             Ok(_) => "after a `switch`, `switch --back` moves the writers back".to_owned(),
-            Err(NoWayBack::SameTable) => "not needed: nobody moves".to_owned(),
+            Err(NoWayBack::SameTable) => "not needed: readers and writers stay".to_owned(),
             Err(why) => format!("none: {}", why.of(mapping)),
         }
     }

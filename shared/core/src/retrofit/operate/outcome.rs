@@ -57,7 +57,7 @@ impl OpenTable {
             OpenTable::Source => format!("table `{source}` is open: its writers may write"),
             OpenTable::Target => format!("table `{target}` is open: its writers may write"),
             OpenTable::Neither => {
-                format!("tables `{source}` and `{target}` are closed: nobody may write")
+                format!("tables `{source}` and `{target}` are closed: writers are stopped")
             }
             OpenTable::Unknown => format!(
                 "the retrofit's row could not be read: writers of `{source}` and `{target}` may be stopped"

@@ -15,7 +15,7 @@ pub enum UpdateRefusal {
     #[error("attribute `{attribute}` of table `{table}` is folded from others and cannot be set")]
     Folded { table: String, attribute: String },
     /// An attribute that is stored only in a folded key.
-    #[error("attribute `{attribute}` of table `{table}` stands in a key alone and cannot be updated")]
+    #[error("attribute `{attribute}` of table `{table}` is only in a key and cannot be updated")]
     KeyPart { table: String, attribute: String },
     /// It changes the item's primary key, which DynamoDB cannot.
     #[error(
