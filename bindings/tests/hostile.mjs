@@ -1,5 +1,5 @@
 // Bad input of every kind, to every function: each answer is an exception of JavaScript with a code of the core or a TypeError, the
-// core goes on, and a trap (which only a mistake of Keyfold makes) starts it anew: node hostile.mjs PACKAGE MANIFEST
+// core goes on, and a trap (which only a mistake of Keyfold makes) starts it again: node hostile.mjs PACKAGE MANIFEST
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -104,7 +104,7 @@ for (const one of [compiled, withHead({ build: "another", pieces: 1 })]) {
   assert.equal((await load(one)).put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 }
 
-// A trap has a name, and the next call works, on a core that was started anew.
+// A trap has a name, and the next call works, on a core that was started again.
 let started = 0;
 const { Instance } = WebAssembly;
 WebAssembly.Instance = class extends Instance {

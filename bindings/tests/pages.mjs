@@ -13,7 +13,7 @@ const asked = async (keyfold, request) => {
   try {
     return await keyfold.query(client, request);
   } catch (error) {
-    // What is not Keyfold's is DynamoDB's refusal.
+    // Other errors are DynamoDB's refusals.
     if (!(error instanceof KeyfoldError) && !error.$metadata) throw error;
     return { code: error instanceof KeyfoldError ? error.code : "dynamo" };
   }

@@ -1,4 +1,4 @@
-// What the tests of random models share: values as the plain client has them, and one text for what is the same.
+// Shared by the tests of random models: values as the plain client has them, and one text for what is the same.
 
 /** What runs this. */
 export const runtime = globalThis.Deno ? "Deno" : globalThis.Bun ? "Bun" : "Node";

@@ -1,4 +1,4 @@
-// Writes at full speed with folded keys, beside a retrofit: node writers.mjs PACKAGE MANIFEST ENDPOINT SECONDS.
+// Writes at full speed with folded keys, during a retrofit: node writers.mjs PACKAGE MANIFEST ENDPOINT SECONDS.
 // With 0 seconds it writes the items that are there before, without keys.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -41,7 +41,7 @@ const write = async () => {
     if (kind === "delete") await documents.send(new DeleteCommand(keyfold.delete("audit", { id })));
     counts[kind] += 1;
   } catch (error) {
-    // Somebody else was faster: the item is gone, or changed too often.
+    // Another writer was faster: the item is gone, or changed too often.
     if (!(error instanceof KeyfoldError) || !["item-not-found", "update-contended"].includes(error.code)) throw error;
     counts.overtaken += 1;
   }

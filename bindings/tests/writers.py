@@ -45,7 +45,7 @@ while time.monotonic() < until:
             send(tables.delete("audit", {"id": id}), "delete_item")
         counts[kind] += 1
     except keyfold.KeyfoldError as error:
-        # Somebody else was faster: the item is gone, or changed too often.
+        # Another writer was faster: the item is gone, or changed too often.
         if error.code not in ("item-not-found", "update-contended"):
             raise
         counts["overtaken"] += 1

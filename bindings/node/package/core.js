@@ -88,7 +88,7 @@ export class Core {
     const a = first === undefined ? last : put(bytes, first, at);
     const b = second === undefined ? last : put(bytes, second, (at += a));
     const c = third === undefined ? last : put(bytes, third, (at += b));
-    // What an export does not take is ignored.
+    // Arguments that an export does not take are ignored.
     const told = (object === undefined ? run(a) : run(object, a, b, c, last)) >>> 0;
     const from = this.#exports.output();
     const text = told < 2 ? "" : read(this.#view(), from, from + (told >>> 1));

@@ -112,7 +112,7 @@ async fn an_update_takes_the_folded_keys_along_and_happens_only_as_expected() {
     assert_eq!(desk.item("v1").await.unwrap(), item, "nothing was changed");
     desk.done(&update(&["--remove", "place", "--if", "place=museum", "--if", "count=7"]));
     let item = desk.item("v1").await.unwrap();
-    assert!(!item.contains_key(KEY) && !item.contains_key("place"), "a key without its parts is none");
+    assert!(!item.contains_key(KEY) && !item.contains_key("place"), "a key without its parts");
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ use names::Names;
 
 const HEADER: &str = "\
 # Everything that Keyfold needs in AWS for one manifest. Made by `keyfold template` from keyfold.toml: change the manifest and make it
-# again. If you must change it by hand, `keyfold template --check` tells what each difference breaks.
+# again. If you must change it by hand, `keyfold template --check` says what each difference breaks.
 #
 #   keyfold template --out template.yaml && sam build && sam deploy --guided
 #

@@ -82,7 +82,7 @@ fn patched_text(text: &str, places: &BTreeMap<&str, Vec<&Mutant>>) -> anyhow::Re
         let name = &mutants[0].name;
         let mut hits = text.match_indices(search);
         let (at, _) =
-            hits.next().with_context(|| format!("mutant `{name}`: its text is not in the file any more"))?;
+            hits.next().with_context(|| format!("mutant `{name}`: its text is no longer in the file"))?;
         ensure!(hits.next().is_none(), "mutant `{name}`: its text is in the file more than once");
         found.push((at, *search, mutants));
     }
@@ -136,7 +136,7 @@ mod tests {
                 .map_err(|error| error.to_string())
         };
         assert_eq!(apply("b").unwrap(), "a && (if crate::mutant::is(\"one\") { true } else { b }) || a");
-        assert!(apply("c").unwrap_err().contains("not in the file any more"));
+        assert!(apply("c").unwrap_err().contains("no longer in the file"));
         assert!(apply("a").unwrap_err().contains("more than once"));
     }
 }

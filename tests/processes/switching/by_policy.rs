@@ -256,7 +256,7 @@ async fn for_good(retrofit: &str, target: &str, partial: bool, mapped: fn(&Plain
     found.retain(|item| truth.contains_key(&item["id"]));
     found.iter_mut().for_each(|item| item.retain(|name, _| !name.starts_with("keyfold_")));
     assert_eq!(differences(&wanted, &found), [""; 0]);
-    assert_eq!(stage.closed(), [true, false], "nobody follows the old table, so its writers stay out");
+    assert_eq!(stage.closed(), [true, false], "the old table is not followed, so its writers stay out");
     for poller in pollers {
         poller.stop().await.unwrap();
     }

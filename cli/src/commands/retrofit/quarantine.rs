@@ -75,7 +75,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is in quarantine.
+/// The entries of the quarantine.
 struct Listed {
     retrofit: String,
     entries: Vec<Quarantined>,

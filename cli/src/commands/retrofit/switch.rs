@@ -36,7 +36,7 @@ pub(crate) struct RetrofitSwitchArgs {
     /// The longest pause of the writers, in seconds. After it everything is as it was before.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     stop_max: u64,
-    /// Take the policies of earlier switches off both tables, and move nobody. From then on you stop the writers yourself.
+    /// Remove the policies of earlier switches from both tables, without a move. From then on you stop the writers yourself.
     #[arg(long, conflicts_with_all = ["back", "for_good", "check", "writers"])]
     lift: bool,
     #[command(flatten)]

@@ -146,7 +146,7 @@ fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
     }
     let given = evaluate::all(plan, &table, plan.limit as usize).map_err(|error| error.to_string())?;
     match given.iter().find(|item| !naive::fulfils(case.table(), &case.asking, item)) {
-        Some(item) => Err(format!("the item {} has changed and is not asked for any more", text(item))),
+        Some(item) => Err(format!("the item {} has changed and no longer matches", text(item))),
         None => Ok(()),
     }
 }

@@ -37,7 +37,7 @@ impl Judge<'_> {
         let changed = keyfold_core::retrofit::diff::changed_attributes(before, after);
         changed.into_iter().find_map(|(name, change)| match self.announced.get(name) {
             None => Some(format!("`{name}` is {}, and was not announced", change.name())),
-            // A key that the retrofit made is right, or it is not there any more.
+            // A key that the retrofit made is right, or it is gone.
             Some(causes) if causes.contains(&Cause::FoldedKey) && after.contains_key(name) => {
                 self.value(name, causes, before, after)
             }

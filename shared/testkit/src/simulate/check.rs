@@ -284,7 +284,7 @@ impl SimulationState<'_> {
         if there == self.foreign.len() && self.foreign.iter().all(same) {
             return Ok(());
         }
-        Err(Violation::new("somebody else's item was overwritten"))
+        Err(Violation::new("another program's item was overwritten"))
     }
 }
 

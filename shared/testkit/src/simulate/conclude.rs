@@ -167,7 +167,7 @@ impl SimulationState<'_> {
             return Err(Violation::new(text));
         }
         if nobodys != self.foreign.len() && !self.has(Mutant::OneSided) {
-            return Err(Violation::new("the verifier does not name somebody else's item"));
+            return Err(Violation::new("the verifier does not name another program's item"));
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ impl SimulationState<'_> {
         self.states().iter().all(fixed)
     }
 
-    /// Removes the retrofit's marks from the target's items, and starts again after a crash. What comes late from
+    /// Removes the retrofit's marks from the target's items, and starts again after a crash. Late requests from
     /// the stream is refused by then.
     fn finalise(&mut self) -> Result<(), Violation> {
         for phase in [Phase::CutOver, Phase::Finalising] {

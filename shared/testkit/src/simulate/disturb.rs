@@ -129,7 +129,7 @@ impl SimulationState<'_> {
         mapped.insert("foreign".to_owned(), text("yes"));
         self.faults.hit(Fault::Foreign);
         self.obstructed[number] = true;
-        self.note(|| format!("somebody else's item is at a target place of k{number}"));
+        self.note(|| format!("another program's item is at a target place of k{number}"));
         self.foreign.push(mapped.clone());
         self.set(TableRole::Target, &mapped, Some(mapped.clone()), false);
     }

@@ -99,7 +99,7 @@ impl SimulationState<'_> {
     pub(super) fn step(&mut self, verification: &mut Verification) -> bool {
         let Some(looking) = verification.looking.take() else { return self.scan_next(verification) };
         if self.faults.strikes(Fault::CrashBefore, &mut self.random, 1) {
-            self.note(|| "  the verifier crashes, and begins anew".to_owned());
+            self.note(|| "  the verifier crashes, and starts again".to_owned());
             verification.begins_anew();
             return true;
         }

@@ -55,7 +55,7 @@ pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Resul
     Ok(exit_code(batches_left == 0 && left == 0))
 }
 
-/// What was retried.
+/// The outcome of a retry.
 #[derive(Default)]
 struct Retried {
     batches: usize,
