@@ -86,6 +86,7 @@ impl<'a> Conjunction<'a> {
                 is_plain = false;
                 continue;
             };
+            // `a.b = 1` holds only where `a` is there, so a nested path proves its root: an index on `a` hides no matching item.
             if comparison.implies_presence() {
                 present.push(path.root.as_str());
             }
@@ -117,6 +118,7 @@ impl<'a> Conjunction<'a> {
 
     fn add(&mut self, table: &'a Table, attribute: &'a str, asked: Asked<'a>, clauses: Few<usize>) {
         let test = match &asked {
+            // Several values are also one range: the planner compares one query of it with a query for each value.
             Asked::Values(values) if values.len() > 1 => hull(values),
             Asked::Values(values) => Some(Test::Equal(values[0])),
             Asked::Test(test) => Some(*test),
@@ -159,6 +161,7 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, 
         return Ok(Some(values));
     }
     let one = |test, (_, number, _): &Compared<'a>| Ok(Some((Asked::Test(test), Few::from_iter([*number]))));
+    // A key takes one test. A prefix usually selects less than a range; the range then stays a filter.
     for prefix in compared {
         if let Comparison::BeginsWith(text) = prefix.2 {
             return one(Test::BeginsWith(text), prefix);
@@ -212,6 +215,7 @@ fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
 /// The range that contains values of one type: one query of it can be cheaper than a query for each value.
 fn hull<'a>(values: &[&'a AttributeValue]) -> Option<Test<&'a AttributeValue>> {
     let (mut low, mut high) = (*values.first()?, *values.first()?);
+    // Values of two types have no common range: `compare` has no order for them, and each is queried by itself.
     for value in values {
         if compare(value, low)?.is_lt() {
             low = value;
@@ -235,6 +239,7 @@ fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Imposs
             Comparison::Between(from, to) => (Bound::Included(from), Bound::Included(to)),
             _ => continue,
         };
+        // The merged range answers every clause that it is made of, so none of them is filtered again.
         clauses.push(*number);
         low = tighter(low, from, Ordering::Greater);
         high = tighter(high, to, Ordering::Less);

@@ -58,6 +58,7 @@ impl<'m> SelectedRange<'m> {
 
     /// Each of the ranges.
     pub(super) fn apart(self) -> SmallVec<[SelectedRange<'m>; 1]> {
+        // Only a single folded attribute has a stem. With several attributes, the shards were expanded at once.
         let (Some(shards), [(name, AttributeValue::S(stem))]) = (self.shards, self.partition.as_slice())
         else {
             return smallvec![self];
@@ -224,6 +225,7 @@ impl<'m> Keyspace<'m> {
                         served.push((&key.name, true));
                         with_each(before, &key.name, std::iter::once(value.clone()))
                     }
+                    // DynamoDB queries one partition. Several values were expanded into one equality each before.
                     _ => return Err(&key.name),
                 },
                 KeyValueSource::Folded(template) => {
@@ -253,6 +255,7 @@ impl<'m> Keyspace<'m> {
     fn ranges(&self, tests: &Tests<'_>, served: &mut Few<(&'m str, bool)>) -> SortRanges<'m> {
         if let Some((key, template)) = self.sort_template() {
             let selection = template.select(tests, FAN_OUT_MAX);
+            // A test that the key answers only in part (a prefix, another letter case) is not exact, and stays a filter.
             served.extend(selection.served.into_iter().map(|served| (served.attribute, served.exact)));
             // DynamoDB refuses an empty key value, and no item has one.
             let is_key = |range: &KeyRange| !matches!(range, KeyRange::Exact(key) if key.is_empty());
@@ -269,6 +272,7 @@ impl<'m> Keyspace<'m> {
             let (test, exact) = match tests.get(&key.name).map_or(NaturalTest::Nothing, natural_test) {
                 NaturalTest::To(test, exact) => (test, exact),
                 NaturalTest::Nothing => break,
+                // No key passes, so no range is selected and nothing is read.
                 NaturalTest::Never => return SmallVec::new(),
             };
             // DynamoDB accepts a range only on the last tested attribute of a native sort key.
@@ -351,6 +355,7 @@ fn with_each<'m>(
     name: &'m str,
     values: impl Iterator<Item = AttributeValue>,
 ) -> Partitions<'m> {
+    // DynamoDB refuses a query with an empty or overlong key. No item has such a key, so nothing is lost without it.
     let values = values.filter(|value| can_be_key(value, KeyRole::Partition));
     let Some(partitions) = partitions else {
         let mut all = SmallVec::with_capacity(values.size_hint().1.unwrap_or_default());
@@ -373,6 +378,7 @@ fn add_products<'m>(
     ranges: &SortRanges<'m>,
     all: &mut SmallVec<[SelectedRange<'m>; 1]>,
 ) {
+    // One range serves all shards, which stay one entry until the plan is chosen. Several ranges multiply with them.
     if let [sort] = ranges.as_slice() {
         all.extend(partitions.into_iter().map(|partition| SelectedRange {
             partition,
@@ -475,6 +481,7 @@ fn natural_range(low: Bound<&AttributeValue>, high: Bound<&AttributeValue>) -> N
         (Bound::Included(low), Bound::Unbounded) => NaturalTest::To(SortTest::AtLeast(low), exact),
         (Bound::Excluded(low), Bound::Unbounded) => NaturalTest::To(SortTest::Above(low), exact),
         (Bound::Included(low), Bound::Included(high)) => NaturalTest::To(SortTest::Between(low, high), exact),
+        // `BETWEEN` includes both ends: an excluded end stays a filter, or its item would be in the answer.
         (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
             NaturalTest::To(SortTest::Between(low, high), false)
         }

@@ -138,6 +138,7 @@ impl Move {
         fence: Fence,
     ) -> (Move, Turn) {
         let mut this = Move::new(source, key, Aim::State(fence));
+        // A misfit waits until the row is read: otherwise a late record of an old state puts an item into quarantine that is right now.
         this.misfit = this.want(job, new).err();
         let turn = this.read_row(job);
         (this, turn)
@@ -161,6 +162,7 @@ impl Move {
         let turn = match this.want(job, Some(item)) {
             Err(reason) => Turn::Enter(reason, fence),
             Ok(()) if careful || !first => this.read_row(job),
+            // A read of each row would double the requests of a backfill. If there is a row, the write's guard refuses it.
             Ok(()) => this.move_on(job),
         };
         (this, turn)
@@ -201,6 +203,7 @@ impl Move {
         let fence = self.next_fence(job);
         let entry = Quarantined::item(&self.key, &self.source, &QuarantineReason::Collision, fence.clone());
         let row = self.put_row(job, &LedgerRow { fence, target: None, removed: None });
+        // Row, item and entry change together: after a crash in between, an item would be in neither the target nor the quarantine.
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
         self.send(job, [Some(row), self.delete_old(job), entry])
     }
@@ -281,6 +284,7 @@ impl Move {
     }
 
     fn read_row(&mut self, job: &Job) -> Turn {
+        // An item that is written all the time can lose every round. Its record is delivered again, and does not hold up the batch.
         if self.rounds >= ROUNDS_MAX {
             return Turn::Done(TaskResult::Busy);
         }
@@ -405,9 +409,11 @@ impl Move {
     fn refused(&mut self, job: &Job, held: &[bool]) -> Turn {
         let parts = self.parts(job);
         let failed = |part: MovePart| parts.iter().zip(held).any(|(sent, held)| *sent == part && !held);
+        // The row decides: if it has changed, the other guards were checked for a place that the item has left.
         if failed(MovePart::Row) {
             return self.read_row(job);
         }
+        // The old place is empty, or another source item has it. Only without this delete can the transaction succeed.
         if failed(MovePart::Old) {
             self.old_is_gone = true;
             return self.move_on(job);
@@ -439,6 +445,7 @@ impl Move {
         match &self.aim {
             Aim::State(fence) => fence.clone(),
             Aim::Now(failed) => {
+                // Above the row and above the failed change: otherwise one of them, delivered late, overwrites the repair.
                 let known = self.row.as_ref().map(|row| row.fence.repaired());
                 let scan = Fence::of_scan(job.epoch());
                 known.into_iter().chain(failed.clone()).fold(scan, Fence::max)

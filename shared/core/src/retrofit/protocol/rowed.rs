@@ -114,6 +114,8 @@ impl Rowed {
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match (&self.phase, response) {
             (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
+            // Row and target are read before the source. Every write changes the row, so of two writes that succeed the later one has
+            // read the source later; in another order an older state could win.
             (RowedPhase::ReadingRow, Response::Got(row)) => {
                 self.row = row.as_ref().and_then(LedgerRow::read);
                 let Ok(key) = self.place.clone() else { return self.know_target(job, None) };
