@@ -70,7 +70,9 @@ fn serves(table: &Table, request: &CheckedRequest<'_>, change: impl Fn(&mut Chec
 fn of_sparse(request: &CheckedRequest<'_>, index: &str, attribute: &str) -> Vec<String> {
     let table = request.table;
     let mut found = Vec::new();
-    let entity = (0..table.entities.len()).map(EntityId).find(|entity| {
+    // A request for another entity is answered too, with nothing: its items never have the attribute.
+    let can_have = |entity: &EntityId| table.entities[entity.0].attributes.contains_key(attribute);
+    let entity = (0..table.entities.len()).map(EntityId).filter(can_have).find(|entity| {
         request.entities.is_empty() && serves(table, request, |request| request.entities = vec![*entity])
     });
     if let Some(entity) = entity {

@@ -371,6 +371,32 @@ fn a_suggested_index_serves_and_a_sparse_one_is_told_apart() {
 }
 
 #[test]
+fn a_suggested_entity_can_have_the_attribute() {
+    let manifest = r#"
+        [tables.shop]
+        partition = { attribute = "PK" }
+        sort = { attribute = "SK" }
+        indexes.byOwner = { type = "global", partition = { attribute = "ownerPk" }, sort = "placedAt" }
+        [tables.shop.entities.customer]
+        when = { SK = { begins-with = "PROFILE" } }
+        partition = "c#{owner}"
+        sort = "PROFILE"
+        attributes = { owner = "string", name = "string" }
+        [tables.shop.entities.order]
+        when = { SK = { begins-with = "ORDER#" } }
+        partition = "c#{owner}"
+        sort = "ORDER#{id}"
+        attributes = { owner = "string", id = "string", status = "string", placedAt = "timestamp" }
+        indexes.byOwner.partition = "{owner}#{status}"
+    "#;
+    let asked = json!({ "owner": "ann", "status": "open" });
+    let refused = outcome(manifest, json!({ "table": "shop", "where": asked, "order": "placedAt" }));
+    let hint = refused.unwrap_err().hint();
+    // No customer has a `placedAt`: a request for customers would be answered, with nothing.
+    assert!(!hint.contains("customer") && hint.contains("declare `placedAt` as `required`"), "{hint}");
+}
+
+#[test]
 fn names_that_keyfold_keeps_for_itself_are_refused() {
     let parsed = crate::manifest::parse("keyfold.toml", FLIGHTS);
     let model = parsed.model.unwrap();

@@ -76,7 +76,7 @@ impl NoWayBack {
     pub fn hint(&self) -> &'static str {
         match self {
             NoWayBack::SameTable => {
-                "readers and writers stay: `keyfold retrofit switch` lets queries use what was filled"
+                "nothing moves: `keyfold retrofit switch` lets queries use what was filled"
             }
             _ => "`switch --for-good` moves the writers once and for all",
         }
