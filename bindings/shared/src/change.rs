@@ -1,7 +1,7 @@
 //! An update, request by request.
 
 use keyfold_core::value::Item;
-use keyfold_core::write::{Update, UpdateRequest, UpdateTask};
+use keyfold_core::write::{AttributeOperation, Update, UpdateRequest, UpdateTask};
 use serde_json::json;
 
 use crate::failure::{Failure, text};
@@ -16,8 +16,13 @@ pub struct Change {
 }
 
 impl Change {
-    pub(crate) fn new(of: TableOf, key: &Item, update: Update) -> Result<Change, Failure> {
-        let task = UpdateTask::new(of.clone(), key, update)?;
+    pub(crate) fn new(
+        of: TableOf,
+        key: &Item,
+        update: Update,
+        operations: Vec<AttributeOperation>,
+    ) -> Result<Change, Failure> {
+        let task = UpdateTask::with_operations(of.clone(), key, update, operations)?;
         Ok(Change { of, task })
     }
 
@@ -29,7 +34,10 @@ impl Change {
                 json!({ "operation": "GetItem", "input": requests::get(&table.name, key) })
             }
             UpdateRequest::Write(action, guard) => {
-                json!({ "operation": "UpdateItem", "input": requests::write(table, action, Some(guard)) })
+                let expressions =
+                    self.task.expressions().unwrap_or_else(|| unreachable!("a write was requested"));
+                let input = requests::write_with(table, action, Some(guard), expressions);
+                json!({ "operation": "UpdateItem", "input": input })
             }
         })
     }

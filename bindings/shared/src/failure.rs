@@ -6,6 +6,7 @@ use keyfold_core::execute::AnswerError;
 use keyfold_core::index::ItemError;
 use keyfold_core::query::RequestError;
 use keyfold_core::query::plan::PlanError;
+use keyfold_core::query::question::QuestionError;
 use keyfold_core::retrofit::CheckpointError;
 use keyfold_core::retrofit::control::ControlError;
 use keyfold_core::write::UpdateRefusal;
@@ -70,6 +71,12 @@ impl From<UpdateRefusal> for Failure {
 
 impl From<RequestError> for Failure {
     fn from(error: RequestError) -> Failure {
+        Failure::new(error.code(), &error, error.hint())
+    }
+}
+
+impl From<QuestionError> for Failure {
+    fn from(error: QuestionError) -> Failure {
         Failure::new(error.code(), &error, error.hint())
     }
 }

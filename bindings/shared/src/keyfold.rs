@@ -8,12 +8,14 @@ use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::explain::{Explanation, explain};
+use keyfold_core::query::question::{find, request_of_values};
 use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
 use keyfold_core::value::{AttributeValue, Item, equal};
-use keyfold_core::write::{Action, Expected, Guard, Update, delete, primary_key};
-use serde::{Deserialize, Serialize};
+use keyfold_core::write::{Action, Guard, delete, primary_key, repair};
+use serde::Serialize;
 use serde_json::json;
 
+use crate::asked::Asked;
 use crate::change::Change;
 use crate::failure::{Failure, text};
 use crate::keys;
@@ -26,40 +28,6 @@ use crate::table_of::TableOf;
 #[derive(Debug)]
 pub struct Keyfold {
     model: Arc<Model>,
-}
-
-/// The changes and expectations of an update.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Asked {
-    set: BTreeMap<String, AttributeValue>,
-    remove: BTreeSet<String>,
-    expecting: BTreeMap<String, AttributeValue>,
-    absent: BTreeSet<String>,
-    reading: bool,
-}
-
-impl Asked {
-    fn expected(&self) -> Expected {
-        let values = self.expecting.iter();
-        let expected = values
-            .fold(Expected::nothing(), |expected, (name, value)| expected.value(name.clone(), value.clone()));
-        self.absent.iter().fold(expected, |expected, name| expected.absent(name.clone()))
-    }
-
-    fn update(self) -> Result<Update, Failure> {
-        if let Some(name) = self.remove.iter().find(|name| self.set.contains_key(*name)) {
-            return Err(Failure::call(format_args!("the update sets and removes attribute `{name}`")));
-        }
-        let mut update = Update::new().expecting(self.expected());
-        for (name, value) in self.set {
-            update = update.set(name, value);
-        }
-        for name in self.remove {
-            update = update.remove(name);
-        }
-        Ok(if self.reading { update.reading() } else { update })
-    }
 }
 
 impl Keyfold {
@@ -107,11 +75,24 @@ impl Keyfold {
 
     /// The changes of an item by a put, and the rest of the input of PutItem. `is_new`: only if its key is free.
     pub fn put(&self, table: &str, item: &str, is_new: bool) -> Result<String, Failure> {
-        let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
+        self.put_guarded(
+            self.table(table)?,
+            read("the item", item)?,
+            is_new.then_some(Guard::Absent).as_ref(),
+        )
+    }
+
+    /// [`put`](Self::put) with conditions: `{"ifAbsent", "expecting", "absent", "condition"}`.
+    pub fn put_if(&self, table: &str, item: &str, asked: &str) -> Result<String, Failure> {
+        let (of, asked): (_, Asked) = (self.table(table)?, read("the condition", asked)?);
+        let guard = asked.guard(&self.model, of.table())?;
+        self.put_guarded(of, read("the item", item)?, guard.as_ref())
+    }
+
+    fn put_guarded(&self, of: TableOf, item: Item, guard: Option<&Guard>) -> Result<String, Failure> {
         let before = Made::of(of.table(), &item);
         let put = Action::Put(of.table().written(item)?);
-        let guard = is_new.then_some(Guard::Absent);
-        let input = requests::write(of.table(), &put, guard.as_ref());
+        let input = requests::write(of.table(), &put, guard);
         let Action::Put(stored) = &put else { unreachable!("it was made above") };
         Ok(text(&Put { patch: before.patch(stored), input }))
     }
@@ -120,14 +101,74 @@ impl Keyfold {
     pub fn delete(&self, table: &str, key: &str, expecting: &str) -> Result<String, Failure> {
         let of = self.table(table)?;
         let asked: Asked = read("what is expected", expecting)?;
-        let (action, guard) = delete(of.table(), &read("the key", key)?, &asked.expected())?;
+        let (action, guard) =
+            delete(of.table(), &read("the key", key)?, &asked.expected(&self.model, of.table())?)?;
         Ok(text(&requests::write(of.table(), &action, guard.as_ref())))
     }
 
     /// Starts an update.
     pub fn update(&self, table: &str, key: &str, update: &str) -> Result<Change, Failure> {
-        let asked: Asked = read("the update", update)?;
-        Change::new(self.table(table)?, &read("the key", key)?, asked.update()?)
+        let (of, asked): (_, Asked) = (self.table(table)?, read("the update", update)?);
+        let (update, operations) = asked.update(&self.model, of.table())?;
+        Change::new(of, &read("the key", key)?, update, operations)
+    }
+
+    /// The input of GetItem or BatchGetItem: the table's name and the key, `{"TableName", "Key"}`.
+    pub fn get(&self, table: &str, key: &str) -> Result<String, Failure> {
+        let of = self.table(table)?;
+        let key = primary_key(of.table(), &read("the key", key)?)?;
+        Ok(text(&json!({ "TableName": of.table().name, "Key": key })))
+    }
+
+    /// The input of UpdateItem that corrects the folded keys of a stored item; `null` if they are right.
+    pub fn repair(&self, table: &str, image: &str) -> Result<String, Failure> {
+        let of = self.table(table)?;
+        let repair = repair(of.table(), &read("the item", image)?)?;
+        Ok(text(&repair.as_ref().map(|(action, guard)| requests::write(of.table(), action, Some(guard)))))
+    }
+
+    /// The entity of an item, as a JSON text; `null` if it has none.
+    pub fn entity_of(&self, table: &str, item: &str) -> Result<String, Failure> {
+        let of = self.table(table)?;
+        let entity = of.table().entity_of(&read("the item", item)?)?;
+        Ok(text(&entity.map(|entity| &of.table().entities[entity.0].name)))
+    }
+
+    /// The tables: ids, names, time-to-live attributes, key attributes, and the attributes that folding makes, that keys
+    /// depend on, and that identify entities.
+    pub fn tables(&self) -> Result<String, Failure> {
+        let described = self.model.tables.iter().map(|table| {
+            let whens = table.entities.iter().flat_map(|entity| &entity.when);
+            json!({
+                "id": table.id,
+                "name": table.name,
+                "ttl": table.ttl,
+                "key": table.key_attributes().map(|key| &key.name).collect::<Vec<_>>(),
+                "folded": table.folded_names().collect::<BTreeSet<_>>(),
+                "inputs": table.key_inputs(),
+                "entities": table.entities.iter().map(|entity| &entity.name).collect::<Vec<_>>(),
+                "entityInputs": whens.map(|when| &when.attribute).collect::<BTreeSet<_>>(),
+            })
+        });
+        Ok(text(&described.collect::<Vec<_>>()))
+    }
+
+    /// The request that a named question and its parameters make. Without a table, the question's name must be unique.
+    pub fn asked(&self, table: &str, question: &str, parameters: &str) -> Result<String, Failure> {
+        let values = read("the parameters", parameters)?;
+        let mut named = self.model.questions.iter().filter(|known| known.name == question);
+        let table = match (table, named.next(), named.next()) {
+            ("", Some(only), None) => only.table.as_str(),
+            ("", Some(_), Some(_)) => {
+                let message =
+                    format_args!("several tables have a question `{question}`: write `TABLE.{question}`");
+                return Err(Failure::call(message));
+            }
+            ("", None, _) => return Err(Failure::call(format_args!("there is no question `{question}`"))),
+            (table, ..) => table,
+        };
+        let (table, question) = find(&self.model, table, question)?;
+        Ok(text(&request_of_values(table, question, values)?))
     }
 
     /// The reads of the control table that show which indexes of a table a retrofit still fills.

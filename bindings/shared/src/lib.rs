@@ -6,6 +6,7 @@
 //!
 //! Start with [`Keyfold::load`]. A [`Question`] and a [`Change`] take several requests; each returns the next one.
 
+mod asked;
 mod change;
 mod failure;
 mod keyfold;

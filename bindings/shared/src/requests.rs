@@ -14,16 +14,29 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// Parses an argument.
+/// Parses an argument. The error names the field, and never shows a value.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
-    // Serde's message can quote values; the position is enough to find the mistake.
-    serde_json::from_str(text).map_err(|error| {
-        Failure::call(format_args!(
-            "{what} cannot be read, at line {} column {}",
-            error.line(),
-            error.column()
-        ))
-    })
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { String::new() } else { format!(" at `{path}`") };
+        Failure::call(format_args!("{what} cannot be read{field}: {}", reason(error.inner())))
+    })?;
+    json.end().map_err(|error| Failure::call(format_args!("{what} cannot be read: {}", reason(&error))))?;
+    Ok(value)
+}
+
+/// Serde's message without values: a field's name, or what was expected.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+    let is_of_names =
+        ["unknown field", "missing field", "duplicate field"].iter().any(|start| text.starts_with(start));
+    match text.rsplit_once(", expected ") {
+        _ if is_of_names => text.to_owned(),
+        Some((_, expected)) if error.is_data() => format!("expected {expected}"),
+        _ => format!("line {} column {}", error.line(), error.column()),
+    }
 }
 
 /// The input of PutItem, UpdateItem or DeleteItem, without the item of a put: the package has that already.
@@ -47,7 +60,16 @@ pub(crate) struct WriteInput<'a> {
 
 /// The input of a write.
 pub(crate) fn write<'a>(table: &'a Table, action: &'a Action, guard: Option<&Guard>) -> WriteInput<'a> {
-    let expressions = WriteExpressions::of(table, action, guard);
+    write_with(table, action, guard, WriteExpressions::of(table, action, guard))
+}
+
+/// The input of a write with these expressions.
+pub(crate) fn write_with<'a>(
+    table: &'a Table,
+    action: &'a Action,
+    guard: Option<&Guard>,
+    expressions: WriteExpressions,
+) -> WriteInput<'a> {
     WriteInput {
         table_name: &table.name,
         key: match action {

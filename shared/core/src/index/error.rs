@@ -66,8 +66,8 @@ pub enum ItemProblem {
     NotThisEntity { entity: String },
     #[error("only a key of the item holds the attribute, and the new keys would lose it")]
     KeyPartLost,
-    #[error("the key cannot be folded")]
-    Fold(#[source] FoldError),
+    #[error("the key cannot be folded: {0}")]
+    Fold(FoldError),
     #[error("the item lacks an attribute that every {} has", .entity.as_deref().map_or("item of the table".to_owned(), |name| format!("`{name}`")))]
     Required { entity: Option<String> },
     #[error("the item has an attribute that a `{entity}` never has")]

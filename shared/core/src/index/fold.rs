@@ -43,6 +43,15 @@ impl Table {
         Ok(self.folded_as(self.entity_of(item)?, item)?.into_vec())
     }
 
+    /// [`folded`](Self::folded) for an item whose entity is known, and which has the attributes of its keys.
+    pub(crate) fn folded_of(
+        &self,
+        entity: Option<EntityId>,
+        item: &Item,
+    ) -> Result<Vec<(&str, Option<String>)>, ItemError> {
+        Ok(self.folded_as(entity, item)?.into_vec())
+    }
+
     /// The folded key attributes that do not match the item's other attributes; all of them if no keys can be folded.
     pub fn misfolded(&self, item: &Item) -> Vec<&str> {
         // A wrong key must not supply the attributes it is checked against.

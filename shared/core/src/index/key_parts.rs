@@ -66,6 +66,23 @@ impl Table {
         })
     }
 
+    /// The exact values of attributes that the primary key of an item of this entity contains.
+    pub(crate) fn primary_key_parts(
+        &self,
+        entity: Option<EntityId>,
+        key: &Item,
+    ) -> Vec<(String, AttributeValue)> {
+        let unfolded = self.key_attributes().filter_map(|attribute| {
+            let AttributeValue::S(text) = key.get(&attribute.name)? else { return None };
+            FoldRule::of(attribute.rules(), entity)?.template.unfold(text).ok()
+        });
+        let exact = unfolded.flatten().filter_map(|(name, part)| match part {
+            Unfolded::Value(value) => Some((name.to_owned(), value)),
+            _ => None,
+        });
+        exact.collect()
+    }
+
     /// Can the templates of this entity produce this primary key?
     pub(crate) fn can_have_key(&self, entity: Option<EntityId>, item: &Item) -> bool {
         self.key_attributes().all(|key| match (&key.source, item.get(&key.name)) {

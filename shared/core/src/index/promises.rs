@@ -36,10 +36,14 @@ impl Table {
         }
     }
 
-    /// Checks an update: `known` are the known attributes after it, `removed` the removed ones. Other attributes are
-    /// not checked.
-    pub fn check_change(&self, known: &Item, removed: &BTreeSet<String>) -> Result<(), ItemError> {
-        let entity = self.entity_of(known).ok().flatten();
+    /// Checks an update of an item of this entity: `known` are the known attributes after it, `removed` the removed
+    /// ones. Other attributes are not checked.
+    pub(crate) fn check_change(
+        &self,
+        entity: Option<EntityId>,
+        known: &Item,
+        removed: &BTreeSet<String>,
+    ) -> Result<(), ItemError> {
         for attribute in self.attributes_of(entity).values() {
             match known.get(&attribute.name) {
                 Some(value) => self.check_given(entity, attribute, value, known)?,
@@ -133,7 +137,8 @@ mod tests {
             (r#"{"id":{"S":"1"},"action":{"S":"deleted"}}"#, None, Some("item-value-not-listed")),
         ] {
             let removed = removed.map(str::to_owned).into_iter().collect();
-            let outcome = table().check_change(&fixture::item(known), &removed).map_err(|error| error.code());
+            let outcome =
+                table().check_change(None, &fixture::item(known), &removed).map_err(|error| error.code());
             assert_eq!(outcome.err(), code, "{known}");
         }
     }

@@ -51,6 +51,47 @@ pub fn request(
         let value = condition_of(table, question, &condition, &mut params)?;
         given.extend(value.map(|value| (condition, value)));
     }
+    let request = QueryRequest {
+        order: order(question, &mut params),
+        limit: limit(question, &mut params)?,
+        count: flag("count", &mut params)?,
+        page: one("page", &mut params)?,
+        explain: flag("explain", &mut params)?,
+        ..asked(table, question, &given)
+    };
+    match params.left() {
+        None => Ok(request),
+        Some(left) => Err(unknown_parameter(question, left, &RESERVED)),
+    }
+}
+
+/// The request that a question and its parameters make, where each value is one of a `where`: a list for `between` and
+/// `in`.
+pub fn request_of_values(
+    table: &Table,
+    question: &Question,
+    mut values: BTreeMap<String, Value>,
+) -> Result<QueryRequest, QuestionError> {
+    let mut given = Vec::new();
+    for condition in question.parameters() {
+        let mut value = None;
+        for name in name::accepted(&condition) {
+            value = value.or(values.remove(&name));
+        }
+        match value {
+            Some(value) => given.push((condition.clone(), spelled_out(&condition, &value))),
+            None if condition.optional => {}
+            None => return Err(missing(question, &condition)),
+        }
+    }
+    match values.keys().next() {
+        None => Ok(asked(table, question, &given)),
+        Some(left) => Err(unknown_parameter(question, left, &[])),
+    }
+}
+
+/// The request of a question with these conditions.
+fn asked(table: &Table, question: &Question, given: &[(QuestionCondition, Value)]) -> QueryRequest {
     let of = |asked: &[QuestionCondition]| -> Vec<Value> {
         let is = |condition: &QuestionCondition, known: &QuestionCondition| {
             known.attribute == condition.attribute && known.operator == condition.operator
@@ -69,28 +110,33 @@ pub fn request(
         };
         conditions.push(json!({ "or": question.branches.iter().map(branch).collect::<Vec<_>>() }));
     }
-    let request = QueryRequest {
+    QueryRequest {
         table: table.id.clone(),
         entity: question.entities.iter().map(|id| table.entities[id.0].name.clone()).collect(),
         conditions: Value::Array(conditions).into(),
-        order: order(question, &mut params),
-        limit: limit(question, &mut params)?,
+        order: order(question, &mut Params::default()),
+        limit: question.limit,
         select: question.select.clone(),
-        count: flag("count", &mut params)?,
         consistent: question.consistent,
         scan: question.scan,
-        sort_in_memory: None,
-        page: one("page", &mut params)?,
-        read_units_max: None,
-        explain: flag("explain", &mut params)?,
-    };
-    match params.left() {
-        None => Ok(request),
-        Some(left) => Err(QuestionError::UnknownParameter {
-            question: question.name.clone(),
-            parameter: left.to_owned(),
-            known: question.parameters().iter().map(param_name).chain(RESERVED.map(str::to_owned)).collect(),
-        }),
+        ..QueryRequest::default()
+    }
+}
+
+fn missing(question: &Question, condition: &QuestionCondition) -> QuestionError {
+    QuestionError::Missing { question: question.name.clone(), parameter: param_name(condition) }
+}
+
+fn unknown_parameter(question: &Question, parameter: &str, reserved: &[&str]) -> QuestionError {
+    let parameters = question.parameters();
+    QuestionError::UnknownParameter {
+        question: question.name.clone(),
+        parameter: parameter.to_owned(),
+        known: parameters
+            .iter()
+            .map(param_name)
+            .chain(reserved.iter().map(|word| (*word).to_owned()))
+            .collect(),
     }
 }
 
@@ -125,14 +171,14 @@ fn condition_of(
 ) -> Result<Option<Value>, QuestionError> {
     let given: Vec<String> = name::accepted(condition).iter().flat_map(|name| params.take(name)).collect();
     if given.is_empty() {
-        let missing =
-            QuestionError::Missing { question: question.name.clone(), parameter: param_name(condition) };
-        return if condition.optional { Ok(None) } else { Err(missing) };
+        return if condition.optional { Ok(None) } else { Err(missing(question, condition)) };
     }
     let value = value::read(table, question.entities_of(condition), condition, &given)?;
-    Ok(Some(
-        json!({ "attribute": condition.attribute, "operator": symbol(condition.operator), "value": value }),
-    ))
+    Ok(Some(spelled_out(condition, &value)))
+}
+
+fn spelled_out(condition: &QuestionCondition, value: &Value) -> Value {
+    json!({ "attribute": condition.attribute, "operator": symbol(condition.operator), "value": value })
 }
 
 fn order(question: &Question, params: &mut Params) -> Vec<String> {

@@ -39,7 +39,7 @@ impl Expected {
 
     /// The stored item must fulfil this condition too.
     #[must_use]
-    pub(super) fn also(mut self, condition: Condition) -> Expected {
+    pub fn also(mut self, condition: Condition) -> Expected {
         self.further.extend((!condition.is_always()).then_some(condition));
         self
     }

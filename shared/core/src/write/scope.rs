@@ -212,7 +212,7 @@ impl<'t> WriteScope<'t> {
 
 /// The entities that an item with this primary key can have (`None`: no entity), each with the condition on its other
 /// attributes. An item that matches two entities has none.
-fn possible_entities(table: &Table, key: &Item) -> Vec<(Option<EntityId>, Condition)> {
+pub(super) fn possible_entities(table: &Table, key: &Item) -> Vec<(Option<EntityId>, Condition)> {
     let in_key = |when: &&When| key.contains_key(&when.attribute);
     let by_key =
         |(_, entity): &(usize, &Entity)| entity.when.iter().filter(in_key).all(|when| when.holds(key));

@@ -9,6 +9,10 @@ mod refusal;
 mod spec;
 mod task;
 
+pub(super) use change::keys_of_stored;
 pub use refusal::UpdateRefusal;
 pub use spec::Update;
 pub use task::{UPDATE_ATTEMPTS_MAX, UpdateRequest, UpdateTask};
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,11 @@ pub enum UpdateRefusal {
         "the update would change attribute `{attribute}`, which is in the primary key of table `{table}`"
     )]
     Key { table: String, attribute: String },
+    /// DynamoDB would compute the new value of an attribute that keys depend on.
+    #[error(
+        "attribute `{attribute}` of table `{table}` is part of a key, and the update does not give its new value"
+    )]
+    Computed { table: String, attribute: String },
     /// Folded keys need unknown attributes, and the update does not allow reading.
     #[error("{} of table `{table}` cannot be computed without {}", listed(.keys), listed(.missing))]
     NeedsReading { table: String, keys: Vec<String>, missing: Vec<String> },
@@ -47,6 +52,7 @@ impl UpdateRefusal {
             UpdateRefusal::Folded { .. } => "update-folded-attribute",
             UpdateRefusal::KeyPart { .. } => "update-key-part",
             UpdateRefusal::Key { .. } => "update-primary-key",
+            UpdateRefusal::Computed { .. } => "update-computed-key",
             UpdateRefusal::NeedsReading { .. } => "update-needs-reading",
             UpdateRefusal::NotFound { .. } => "item-not-found",
             UpdateRefusal::Expectation { .. } => "expectation-failed",
@@ -61,9 +67,10 @@ impl UpdateRefusal {
             UpdateRefusal::Folded { .. } => Some("set the attributes that it is folded from"),
             UpdateRefusal::KeyPart { .. } => Some("put the whole item: that folds its keys again"),
             UpdateRefusal::Key { .. } => Some("delete the item and put it with its new key"),
-            UpdateRefusal::NeedsReading { .. } => {
-                Some("set them too, give their values with `expecting`, or allow `reading`")
-            }
+            UpdateRefusal::Computed { .. } => Some("read the item, and set the attribute to its new value"),
+            UpdateRefusal::NeedsReading { .. } => Some(
+                "set them too, give their values with `expecting`, name the item's `entity`, or allow `reading`",
+            ),
             UpdateRefusal::Item(error) => error.hint(),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! The work of one update, from its first request to its last.
 
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::change::{self, Change};
@@ -9,6 +10,8 @@ use super::spec::Update;
 use crate::model::Table;
 use crate::value::Item;
 use crate::write::action::{Action, Guard};
+use crate::write::expressions::WriteExpressions;
+use crate::write::operation::AttributeOperation;
 use crate::write::primary_key::primary_key;
 
 /// Maximum attempts of an update when the item changes in between.
@@ -39,14 +42,15 @@ pub struct UpdateTask<T> {
 impl<T: Borrow<Table>> UpdateTask<T> {
     /// An update of the existing item with this key, given as the key itself or as the attributes it is folded from.
     ///
-    /// Attributes of a folded key that the update does not set are taken from the key and from
-    /// [`expecting`](Update::expecting). If some are still missing, the update is refused with `update-needs-reading`,
+    /// Attributes of a folded key that the update does not set are taken from the primary key, from
+    /// [`expecting`](Update::expecting) and from the item's entity, which the key or [`of_entity`](Update::of_entity) can
+    /// tell. If some are still missing, the update is refused with `update-needs-reading`,
     /// unless it [allows reading](Update::reading): then the item is read strongly consistently and written on
     /// condition that it has not changed, in at most [`UPDATE_ATTEMPTS_MAX`] attempts.
     pub fn new(table: T, key: &Item, update: Update) -> Result<UpdateTask<T>, UpdateRefusal> {
         let of = table.borrow();
         let key = primary_key(of, key)?;
-        of.check_names(update.set.keys().chain(&update.remove), &key)?;
+        of.check_names(update.names(), &key)?;
         change::check(of, &update)?;
         let write = match change::without_reading(of, &key, &update)? {
             Ok(change) => Some(guarded(&key, change)),
@@ -54,6 +58,23 @@ impl<T: Borrow<Table>> UpdateTask<T> {
             Err(_) => None,
         };
         Ok(UpdateTask { table, key, update, write, attempts: 0, read: false })
+    }
+
+    /// An update with operations whose result DynamoDB computes; [`expressions`](Self::expressions) has them.
+    pub fn with_operations(
+        table: T,
+        key: &Item,
+        mut update: Update,
+        operations: Vec<AttributeOperation>,
+    ) -> Result<UpdateTask<T>, UpdateRefusal> {
+        update.operations = operations;
+        UpdateTask::new(table, key, update)
+    }
+
+    /// The expressions of the next write, with all operations; `None` if the item is read first.
+    pub fn expressions(&self) -> Option<WriteExpressions> {
+        let (action, guard) = self.write.as_ref()?;
+        Some(WriteExpressions::with(self.table.borrow(), action, Some(guard), &self.update.operations))
     }
 
     /// The next request.
@@ -76,9 +97,11 @@ impl<T: Borrow<Table>> UpdateTask<T> {
         let table = self.table.borrow();
         self.attempts += 1;
         let Some(found) = found else { return Err(refusal::not_found(table)) };
-        if !self.read {
-            return Err(refusal::expectation(table, self.update.expected.differing(&found), found));
+        // Without a read, the condition can also contain what the entity was expected to be.
+        if !self.read && (!self.update.reading || !self.update.expected.holds(&found)) {
+            return Err(refusal::expectation(table, self.differing(&found), found));
         }
+        self.read = true;
         if self.attempts >= UPDATE_ATTEMPTS_MAX {
             return Err(UpdateRefusal::Contended { table: table.id.clone(), attempts: self.attempts });
         }
@@ -95,11 +118,23 @@ impl<T: Borrow<Table>> UpdateTask<T> {
         self.read
     }
 
+    /// The attributes that are not as expected; those that identify the entity if all others are.
+    fn differing(&self, stored: &Item) -> Vec<String> {
+        let differing = self.update.expected.differing(stored);
+        if !differing.is_empty() {
+            return differing;
+        }
+        let whens = self.table.borrow().entities.iter().flat_map(|entity| &entity.when);
+        whens.map(|when| when.attribute.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Computes the write over this stored item.
     fn derive(&mut self, stored: Item) -> Result<(), UpdateRefusal> {
         let table = self.table.borrow();
-        if !self.update.expected.holds(&stored) {
-            return Err(refusal::expectation(table, self.update.expected.differing(&stored), stored));
+        let asked = self.update.asked_entity(table, &self.key)?;
+        let is_other = asked.is_some() && table.entity_of(&stored)? != asked;
+        if is_other || !self.update.expected.holds(&stored) {
+            return Err(refusal::expectation(table, self.differing(&stored), stored));
         }
         let change = change::of_stored(table, &self.key, &stored, &self.update)?;
         self.write = Some(guarded(&self.key, change));
