@@ -8,7 +8,7 @@ import { DynamoDBClient, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, DeleteCommand, NumberValue, PutCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
 
 const [, , folder, manifest, endpoint, command] = process.argv;
-const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
+const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/node.js`));
 const keyfold = await load(readFileSync(manifest, "utf8"));
 const client = new DynamoDBClient({ endpoint, region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
 const documents = DynamoDBDocumentClient.from(client);
@@ -76,7 +76,7 @@ const requests = [
 let items = 0;
 for (const request of requests) {
   const ours = [];
-  for await (const item of keyfold.items(documents, request)) ours.push(plainOf(item));
+  for await (const item of keyfold.items(documents, request, { foldedKeys: true })) ours.push(plainOf(item));
   const theirs = ask(request);
   assert.deepEqual(ours.map(plainNumber), theirs.items.map(plainNumber), JSON.stringify(request));
   const { count } = await keyfold.query(client, { ...request, count: true, limit: undefined });

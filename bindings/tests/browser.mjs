@@ -50,7 +50,7 @@ try {
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
   const there = await page.evaluate(`import("/index.js").then(({ load }) => (${said})(load, ${JSON.stringify(text)}))`);
-  const { load } = await import(pathToFileURL(`${folder}/index.js`));
+  const { load } = await import(pathToFileURL(`${folder}/node.js`));
   const here = await said(load, text);
   if (there !== here) throw new Error(`the browser says\n${there}\nand Node\n${here}`);
   console.log(`${browser.version()}: ${JSON.parse(here).length} answers as in Node`);

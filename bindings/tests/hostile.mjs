@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { runtime } from "./raw.mjs";
 
 const [, , folder, manifest] = process.argv;
-const { compile, load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
+const { compile, load, KeyfoldError } = await import(pathToFileURL(`${folder}/node.js`));
 const { Core } = await import(pathToFileURL(`${folder}/core.js`));
 const keyfold = await load(readFileSync(manifest, "utf8"));
 

@@ -6,12 +6,12 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { canonical, rawItem, runtime } from "./raw.mjs";
 
 const [, , folder, endpoint] = process.argv;
-const { KeyfoldError, load } = await import(pathToFileURL(`${folder}/index.js`));
+const { KeyfoldError, load } = await import(pathToFileURL(`${folder}/node.js`));
 const client = new DynamoDBClient({ endpoint, region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
 
 const asked = async (keyfold, request) => {
   try {
-    return await keyfold.query(client, request);
+    return await keyfold.query(client, request, { foldedKeys: true });
   } catch (error) {
     // Other errors are DynamoDB's refusals.
     if (!(error instanceof KeyfoldError) && !error.$metadata) throw error;

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { canonical, rawItem, runtime } from "./raw.mjs";
 
-const { compile, load } = await import(pathToFileURL(`${process.argv[2]}/index.js`));
+const { compile, load } = await import(pathToFileURL(`${process.argv[2]}/node.js`));
 
 const attempt = (call) => {
   try {

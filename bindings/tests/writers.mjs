@@ -7,7 +7,7 @@ import { BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, PutCommand } 
 
 const [, , folder, manifest, endpoint, seconds] = process.argv;
 const OLD_ITEMS = 2000;
-const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/index.js`));
+const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/node.js`));
 const keyfold = await load(readFileSync(manifest, "utf8"));
 const client = new DynamoDBClient({ endpoint, region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
 const documents = DynamoDBDocumentClient.from(client);

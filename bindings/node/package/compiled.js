@@ -62,6 +62,20 @@ const headOf = (bytes) => {
   }
 };
 
+let isReported = false;
+
+/** The compiled manifest is another build's: its text is read instead, which is reported once, or refused. */
+export const compiledIsStale = (strict) => {
+  const message = "the compiled manifest was made by another build of the package, so its text is read, which takes longer";
+  const hint = "compile it again with this package's `keyfold-compile`";
+  if (strict) throw new KeyfoldError({ code: "compiled-manifest-stale", message: message.replace(", so its text is read, which takes longer", ""), hint });
+  if (isReported) return;
+  isReported = true;
+  const emit = globalThis.process?.emitWarning;
+  if (emit) emit.call(globalThis.process, `${message}: ${hint}`, { type: "KeyfoldWarning", code: "compiled-manifest-stale" });
+  else console.warn(`keyfold: ${message}: ${hint}`);
+};
+
 /** Reads it: the manifest's text, and the memory of a core that has read it; none if it is another build's. */
 export const readCompiled = (bytes) => {
   const { v, manifest, build, bytes: size, pieces, sum, held } = headOf(bytes);

@@ -1,38 +1,21 @@
 // Keyfold for JavaScript: folded keys, writes, plans and answers of a manifest. The decisions are those of the Rust core, which runs
 // here as WebAssembly; this file turns values into DynamoDB's and sends what the core says.
 
-import { readCompiled, written } from "./compiled.js";
+import { Answers, groupedByEntity } from "./answers.js";
+import { batchGet, batchWrite, transact } from "./batch.js";
+import { CONTROL_TABLE, exactNumbers, isDocumentClient, options, pause, READINESS_MS, readItems, readPage, sdk, send } from "./client.js";
+import { compiledIsStale, readCompiled, written } from "./compiled.js";
 import { Core, KeyfoldError } from "./core.js";
+import { attach } from "./middleware.js";
+import { partsOf } from "./parts.js";
 import { define, ExactNumber, fromTyped, itemFromTyped, itemToTyped, namesOf, rawItemToTyped, rawToTyped, toTyped, typedItemToRaw, typedToRaw } from "./values.js";
 
 export { ExactNumber, KeyfoldError };
 
-/** Attempts of one read while DynamoDB throttles, beyond the SDK's own. */
-const READ_ATTEMPTS_MAX = 5;
-/** Attempts of one batch. */
-const BATCH_ATTEMPTS_MAX = 10;
-/** How long what was read of the control table is good for. */
-const READINESS_MS = 5000;
-const CONTROL_TABLE = "keyfold-control";
-
-// What runs first, and the rest of the module. Where there are files, the rest is read when it is needed.
+/** The parts of the module: what runs first, and the rest. */
 let parts;
-
-const readParts = async () => {
-  const [first, rest] = ["./keyfold.wasm", "./rest.wasm"].map((name) => new URL(name, import.meta.url));
-  let bytesOfRest;
-  let bytesOfFirst;
-  if (first.protocol === "file:") {
-    const { readFileSync } = await import("node:fs");
-    bytesOfFirst = readFileSync(first);
-    bytesOfRest = () => readFileSync(rest);
-  } else {
-    const [one, other] = await Promise.all([first, rest].map(async (url) => (await fetch(url)).arrayBuffer()));
-    bytesOfFirst = one;
-    bytesOfRest = () => other;
-  }
-  let moduleOfRest;
-  return { first: await WebAssembly.compile(bytesOfFirst), rest: () => (moduleOfRest ??= new WebAssembly.Module(bytesOfRest())) };
+const loadParts = async (wasm, ownParts) => {
+  parts ??= wasm === undefined ? await ownParts() : partsOf(wasm);
 };
 
 /** A core, and a new one after a trap: the old one must not go on from there. */
@@ -90,12 +73,15 @@ const textual = (what, value) => {
 };
 const tableName = (value) => textual("a table's name", value);
 
-/** Loads a manifest: the text of a keyfold.toml, or what `compile` made of it. */
-export const load = async (manifest) => {
-  parts ??= await readParts();
+/** Loads a manifest: the text of a keyfold.toml, or what `compile` made of it. `ownParts` loads the module where the caller does
+ * not pass it: each entry of the package has its own way. */
+export const load = async (ownParts, manifest, given) => {
+  const { wasm, strict = false } = options("load", given, ["wasm", "strict"]);
+  await loadParts(wasm, ownParts);
   if (manifest instanceof Uint8Array) {
     const { manifest: text, memory } = readCompiled(manifest);
     if (memory) return new Keyfold(text, new Home(memory));
+    compiledIsStale(strict);
     manifest = text;
   }
   shared ??= new Home();
@@ -103,8 +89,8 @@ export const load = async (manifest) => {
 };
 
 /** Checks a manifest and writes it as `load` reads it fastest. */
-export const compile = async (manifest) => {
-  parts ??= await readParts();
+export const compile = async (ownParts, manifest, given) => {
+  await loadParts(options("compile", given, ["wasm"]).wasm, ownParts);
   const [before, after] = [new Home(), new Home()];
   try {
     after.core.call("load", undefined, [textual("a manifest", manifest)]);
@@ -114,22 +100,23 @@ export const compile = async (manifest) => {
   return written(manifest, before.core.memory(), after.core.memory());
 };
 
-// Loaded with the first call that sends something: whoever only folds needs no SDK.
-let commandsOfSdk;
-const sdk = () => (commandsOfSdk ??= import("@aws-sdk/client-dynamodb"));
-let exactOfSdk;
-const exactNumbers = () => (exactOfSdk ??= import("@aws-sdk/lib-dynamodb").then(({ NumberValue }) => (digits) => NumberValue.from(digits)));
+const QUERY_OPTIONS = ["control", "foldedKeys", "groupByEntity", "numbers", "signal"];
+const ASK_OPTIONS = ["limit", "order", "page", "count", "explain", "readUnitsMax", "sortInMemory"];
+const PUT_OPTIONS = ["ifAbsent", "expecting", "condition", "returning", "expires", "plain"];
+/** Options that hold attributes and their values. */
+const VALUES = new Set(["set", "setIfAbsent", "add", "delete", "append", "prepend"]);
+const UPDATE_OPTIONS = [...VALUES, "remove", "expecting", "condition", "entity", "returning", "expires"];
 
-const isDocumentClient = (client) => client?.config?.translateConfig !== undefined || client?.constructor?.name === "DynamoDBDocumentClient";
+const isConditional = ({ expecting, condition }) => expecting !== undefined || condition !== undefined;
 
-const RETRYABLE = new Set([
-  "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "InternalServerError",
-  "ServiceUnavailable", "TimeoutError", "TransactionConflictException",
-]);
+const splitQuestion = (question) => {
+  const at = question.indexOf(".");
+  return at < 0 ? ["", question] : [question.slice(0, at), question.slice(at + 1)];
+};
 
-const pause = (attempt) => {
-  const ceiling = Math.min(50 * 2 ** Math.min(attempt, 16), 5000);
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * ceiling));
+const returningValues = (input, returning) => {
+  if (returning !== undefined) input.ReturnValues = returning;
+  return input;
 };
 
 /** The tables of a manifest. */
@@ -140,6 +127,7 @@ export class Keyfold {
   #generation;
   #reads = new Map();
   #readiness = new Map();
+  #described;
 
   constructor(manifest, home) {
     this.#manifest = textual("a manifest", manifest);
@@ -178,44 +166,80 @@ export class Keyfold {
   }
 
   /** The item with its folded keys, and without folded keys that it should not have. */
-  fold(table, item, { plain = false } = {}) {
+  fold(table, item, given) {
+    const { plain = false } = options("fold", given, ["plain"]);
     const patch = this.#call("fold", () => [tableName(table), textOfItem(item, plain)]);
     return patched(item, JSON.parse(patch), plain);
   }
 
   /** The parts of a folded key. */
-  unfold(table, key, { index } = {}) {
+  unfold(table, key, given) {
+    const { index } = options("unfold", given, ["index"]);
     const texts = () => [tableName(table), textual("a key", key), index ? textual("an index's name", index) : ""];
     const unfolded = JSON.parse(this.#call("unfold", texts, index ? 1 : 0));
     return { ...unfolded, values: itemFromTyped(unfolded.values) };
   }
 
   /** The primary key that these attributes make. */
-  keyOf(table, attributes, { plain = false } = {}) {
+  keyOf(table, attributes, given) {
+    const { plain = false } = options("keyOf", given, ["plain"]);
     const key = JSON.parse(this.#call("key_of", () => [tableName(table), textOfItem(attributes, plain)]));
     return plain ? typedItemToRaw(key) : itemFromTyped(key);
   }
 
   /** What each index holds of an item, or why it holds nothing. */
-  entriesOf(table, item, { plain = false } = {}) {
+  entriesOf(table, item, given) {
+    const { plain = false } = options("entriesOf", given, ["plain"]);
     const entries = JSON.parse(this.#call("entries_of", () => [tableName(table), textOfItem(item, plain)]));
     const shownEntry = plain ? typedItemToRaw : (entry) => itemFromTyped(entry);
     return entries.map(({ entry, ...rest }) => (entry ? { ...rest, entry: shownEntry(entry) } : rest));
   }
 
+  /** The name of an item's entity; `null` if it has none. */
+  entityOf(table, item, given) {
+    const { plain = false } = options("entityOf", given, ["plain"]);
+    return JSON.parse(this.#call("entity_of", () => [tableName(table), textOfItem(item, plain)]));
+  }
+
+  /** The tables of the manifest: `{ id, name, ttl, key, folded, inputs, entities, entityInputs }`. */
+  tables() {
+    return (this.#described ??= JSON.parse(this.#call("tables", () => [])));
+  }
+
+  /** One of the tables, by its id or its name in DynamoDB. */
+  table(name) {
+    const found = this.tables().find(({ id }) => id === name) ?? this.tables().find((table) => table.name === name);
+    if (!found) throw new KeyfoldError({ code: "unknown-table", message: `no table is called \`${tableName(name)}\`` });
+    return found;
+  }
+
   /** The input of a PutCommand. `ifAbsent`: only where no item has its key. */
-  put(table, item, { ifAbsent = false, plain = false } = {}) {
-    const told = this.#call("put", () => [tableName(table), textOfItem(item, plain)], ifAbsent ? 1 : 0);
+  put(table, item, given) {
+    const { plain = false, returning, expires, ...asked } = options("put", given, PUT_OPTIONS);
+    if (expires !== undefined) item = this.#expiring(table, item, expires, plain);
+    const told = isConditional(asked)
+      ? this.#call("put_if", () => [tableName(table), textOfItem(item, plain), this.#asked(asked, plain, new Originals())])
+      : this.#call("put", () => [tableName(table), textOfItem(item, plain)], asked.ifAbsent ? 1 : 0);
     const { patch, input } = JSON.parse(told);
     input.Item = patched(item, patch, plain);
-    return shown(input, plain, undefined);
+    return returningValues(shown(input, plain, undefined), returning);
+  }
+
+  /** The item, or a set of its attributes, with the time after which DynamoDB deletes it. */
+  #expiring(table, item, expires, plain) {
+    const { id, ttl } = this.table(table);
+    if (!ttl) throw new KeyfoldError({ code: "invalid-call", message: `table \`${id}\` has no \`ttl\` in the manifest` });
+    const seconds = Math.floor(expires instanceof Date ? expires.getTime() / 1000 : Number(expires));
+    if (!Number.isSafeInteger(seconds)) throw new TypeError("`expires` is a Date, or a number of seconds since 1970");
+    return { ...item, [ttl]: plain ? { N: String(seconds) } : seconds };
   }
 
   /** The input of an UpdateCommand: attributes are set and removed, and folded keys made anew. Refused with
    * `update-needs-reading` where that cannot be right without reading the item; `stored` is the item, if you have read it. */
-  update(table, key, { plain = false, stored, ...update }) {
+  update(table, key, given) {
+    const { plain = false, stored, returning, ...update } = options("update", given, [...UPDATE_OPTIONS, "stored", "plain"]);
     const values = new Originals();
-    const updating = this.#updating(table, key, { ...update, reading: stored !== undefined }, plain, values);
+    const updating = this.#updating(table, key, update, stored !== undefined, plain, values);
     try {
       let next = JSON.parse(updating.call("request"));
       if (next.operation === "GetItem") {
@@ -223,24 +247,54 @@ export class Keyfold {
         updating.call("was_read", () => [JSON.stringify(stored && (plain ? rawItemToTyped(stored) : itemToTyped(stored)))]);
         next = JSON.parse(updating.call("request"));
       }
-      return shown(next.input, plain, values);
+      return returningValues(shown(next.input, plain, values), returning);
     } finally {
       updating.forget();
     }
   }
 
-  #updating(table, key, { set = {}, remove = [], expecting = {}, reading = false }, plain, values) {
-    const asked = { set: plain ? rawItemToTyped(set) : values.noted(set), remove, reading, ...expected(expecting, plain, values) };
+  #updating(table, key, { expires, ...update }, reading, plain, values) {
+    if (expires !== undefined) update = { ...update, set: this.#expiring(table, update.set, expires, plain) };
     const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
-    return this.#object("update", () => [tableName(table), keyText, JSON.stringify(asked)]);
+    return this.#object("update", () => [tableName(table), keyText, this.#asked({ ...update, reading }, plain, values)]);
+  }
+
+  /** The changes and conditions of a write, for the core. */
+  #asked({ expecting = {}, condition, ...rest }, plain, values) {
+    const asked = { ...expected(expecting, plain, values) };
+    for (const [name, value] of Object.entries(rest)) {
+      if (value === undefined) continue;
+      asked[name] = VALUES.has(name) ? (plain ? rawItemToTyped(value) : values.noted(value)) : value;
+    }
+    const text = JSON.stringify(asked);
+    // A condition is a `where`, whose numbers are written in its own way.
+    return condition === undefined ? text : `${text.slice(0, -1)}${text === "{}" ? "" : ","}"condition":${textOf(condition, "a condition")}}`;
   }
 
   /** The input of a DeleteCommand. */
-  delete(table, key, { expecting = {}, plain = false } = {}) {
+  delete(table, key, given) {
+    const { plain = false, returning, ...asked } = options("delete", given, ["expecting", "condition", "returning", "plain"]);
     const values = new Originals();
     const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
-    const asked = JSON.stringify(expected(expecting, plain, values));
-    return shown(JSON.parse(this.#call("delete", () => [tableName(table), keyText, asked])), plain, values);
+    const told = this.#call("delete", () => [tableName(table), keyText, this.#asked(asked, plain, values)]);
+    return returningValues(shown(JSON.parse(told), plain, values), returning);
+  }
+
+  /** The input of a GetCommand. */
+  get(table, key, given) {
+    const { plain = false, consistent = false } = options("get", given, ["consistent", "plain"]);
+    const values = new Originals();
+    const keyText = JSON.stringify(plain ? rawItemToTyped(key) : values.noted(key));
+    const input = shown(JSON.parse(this.#call("get", () => [tableName(table), keyText])), plain, values);
+    return consistent ? { ...input, ConsistentRead: true } : input;
+  }
+
+  /** The input of an UpdateCommand that corrects the folded keys of a stored item, such as the new image of a stream
+   * record, if they are still what they were; `null` if they are right. */
+  repair(table, image, given) {
+    const { plain = false } = options("repair", given, ["plain"]);
+    const input = JSON.parse(this.#call("repair", () => [tableName(table), textOfItem(image, plain)]));
+    return input && shown(input, plain, undefined);
   }
 
   /** The plan of a request: its reads, its price, what else was considered, and the input of each read. Nothing is read. */
@@ -248,30 +302,72 @@ export class Keyfold {
     return JSON.parse(this.#call("plan", () => [textOf(request)]));
   }
 
+  /** Folds every item that this client puts into a table of the manifest. */
+  attach(client) {
+    return attach(this, client);
+  }
+
+  /** Reads one item; `undefined` if there is none. */
+  async getItem(client, table, key, given) {
+    const { consistent, foldedKeys, numbers, signal } = options("getItem", given, ["consistent", "foldedKeys", "numbers", "signal"]);
+    const { GetItemCommand } = await sdk();
+    const plain = !isDocumentClient(client);
+    const { TableName, Key } = this.get(table, key, { plain });
+    const input = { TableName, Key: plain ? Key : typedItemToRaw(itemToTyped(Key)), ConsistentRead: consistent ?? false };
+    const { Item } = await send(client, new GetItemCommand(input), signal);
+    return Item && (await this.readerOf(client, table, { foldedKeys, numbers }))(Item);
+  }
+
+  /** How an item of the plain client is shown to a caller. Folded keys are hidden, except those of the table itself. */
+  async readerOf(client, table, { foldedKeys = false, numbers }) {
+    const { key, folded } = this.table(table);
+    const hidden = new Set(foldedKeys ? [] : folded.filter((name) => !key.includes(name)));
+    const isShown = (name) => !hidden.has(name);
+    const exact = isDocumentClient(client) ? await exactNumbers(numbers) : undefined;
+    return exact ? (item) => itemFromTyped(item, exact, isShown) : (item) => partOf(item, isShown);
+  }
+
+  /** Reads items: `[{ table, key }]`. The answer has them in the same order, `undefined` where there is none. */
+  batchGet(client, keys, given) {
+    return batchGet(this, client, keys, options("batchGet", given, ["consistent", "foldedKeys", "numbers", "signal"]));
+  }
+
+  /** Puts and deletes items, each on its own: `[{ put: { table, item } }, { delete: { table, key } }]`. */
+  batchWrite(client, writes, given) {
+    return batchWrite(this, client, writes, options("batchWrite", given, ["signal"]));
+  }
+
+  /** Writes all or nothing: `[{ put: { table, item, ...options } }, { update: { table, key, ...update } }, { delete }, { check }]`. */
+  transact(client, writes, given) {
+    return transact(this, client, writes, options("transact", given, ["token", "signal"]));
+  }
+
   /** Updates an item. If its folded keys need what is not known, it is read, and written on condition that it has not changed. */
-  async updateItem(client, table, key, update) {
+  async updateItem(client, table, key, given) {
+    const { signal, returning, ...update } = options("updateItem", given, [...UPDATE_OPTIONS, "signal"]);
     const { GetItemCommand, UpdateItemCommand } = await sdk();
     const plain = !isDocumentClient(client);
-    const updating = this.#updating(table, key, { reading: true, ...update }, plain, new Originals());
+    const updating = this.#updating(table, key, update, true, plain, new Originals());
     const textOfSeen = (item) => [JSON.stringify(item ? rawItemToTyped(item) : null)];
     try {
       let refused = 0;
       for (;;) {
         const { operation, input } = JSON.parse(updating.call("request"));
-        const raw = shown(input, true);
+        const raw = returningValues(shown(input, true), returning);
         if (operation === "GetItem") {
-          const { Item } = await client.send(new GetItemCommand(raw));
+          const { Item } = await send(client, new GetItemCommand(raw), signal);
           updating.call("was_read", () => textOfSeen(Item));
           continue;
         }
         try {
-          await client.send(new UpdateItemCommand(raw));
-          return { attempts: refused + 1 };
+          const { Attributes } = await send(client, new UpdateItemCommand(raw), signal);
+          const item = Attributes && (await this.readerOf(client, table, {}))(Attributes);
+          return item ? { attempts: refused + 1, item } : { attempts: refused + 1 };
         } catch (error) {
           if (error.name !== "ConditionalCheckFailedException") throw error;
           refused = Number(updating.call("was_refused", () => textOfSeen(error.Item)));
         }
-        await pause(refused);
+        await pause(refused, signal);
       }
     } finally {
       updating.forget();
@@ -280,20 +376,27 @@ export class Keyfold {
 
   /** Answers a request: one page of items. `page` of the answer, put into the request, asks for the next one. An index that a
    * retrofit still fills is not read; `control` is the name of the control table that says so. */
-  async query(client, request, { control = CONTROL_TABLE } = {}) {
+  async query(client, request, given) {
+    const { control = CONTROL_TABLE, foldedKeys = false, groupByEntity = false, numbers, signal } = options("query", given, QUERY_OPTIONS);
     const commands = await sdk();
-    const exact = isDocumentClient(client) ? await exactNumbers() : undefined;
-    const rows = await this.#rows(client, commands, request?.table, control);
+    const exact = isDocumentClient(client) ? await exactNumbers(numbers) : undefined;
+    const rows = await this.#rows(client, commands, request?.table, control, signal);
     const asking = this.#object("question", () => [textOf(request), rows ?? ""], rows === undefined ? 0 : 1);
     const kept = [];
     try {
       const underWay = new Map();
       for (;;) {
-        const { send, answer } = JSON.parse(asking.call("step"));
-        if (answer) return shownAnswer(answer, kept, exact);
-        for (const { access, looksAt, operation, input } of send) {
+        const { send: reads, answer } = JSON.parse(asking.call("step"));
+        if (answer) {
+          const hidden = foldedKeys ? [] : this.table(request.table).folded.filter((name) => !request.select?.includes(name));
+          const shownItems = shownAnswer(answer, kept, exact, new Set(hidden));
+          if (!groupByEntity) return shownItems;
+          const raw = answer.items.map((item) => (typeof item === "number" ? kept[item] : item));
+          return { ...shownItems, byEntity: groupedByEntity(this, request.table, shownItems.items, raw) };
+        }
+        for (const { access, looksAt, operation, input } of reads) {
           const read = operation === "BatchGetItem" ? readItems : readPage;
-          underWay.set(access, read(client, commands, operation, input).then((response) => ({ access, looksAt, response })));
+          underWay.set(access, read(client, commands, operation, input, signal).then((response) => ({ access, looksAt, response })));
         }
         const { access, looksAt, response } = await Promise.race(underWay.values());
         underWay.delete(access);
@@ -306,13 +409,24 @@ export class Keyfold {
   }
 
   /** All pages of a request, item by item. */
-  async *items(client, request, options) {
-    let page = request.page;
-    do {
-      const answer = await this.query(client, page ? { ...request, page } : request, options);
-      yield* answer.items;
-      page = answer.page;
-    } while (page);
+  async *items(client, request, given) {
+    for await (const { items } of this.pages(client, request, given)) yield* items;
+  }
+
+  /** The pages of a request. */
+  pages(client, request, given) {
+    return new Answers((page) => this.query(client, page ? { ...request, page } : request, given), request?.page);
+  }
+
+  /** The pages of a named question's answer: `table.question` where several tables have a question of this name. */
+  ask(client, question, input = {}, given) {
+    const { limit, order, page, count, explain, readUnitsMax, sortInMemory, ...rest } = options("ask", given, [...QUERY_OPTIONS, ...ASK_OPTIONS]);
+    const [table, name] = splitQuestion(textual("a question's name", question));
+    const request = JSON.parse(this.#call("asked", () => [table, name, textOf(input, "a question's input")]));
+    for (const [field, value] of Object.entries({ limit, order, count, explain, readUnitsMax, sortInMemory })) {
+      if (value !== undefined) request[field] = value;
+    }
+    return this.pages(client, page ? { ...request, page } : request, rest);
   }
 
   /** The reads of the control table that say which indexes of a table a retrofit still fills. */
@@ -325,7 +439,7 @@ export class Keyfold {
   }
 
   /** What the control table says of the retrofits into a request's table; nothing is read for a table that none fills. */
-  async #rows(client, { GetItemCommand, QueryCommand }, table, control) {
+  async #rows(client, { GetItemCommand, QueryCommand }, table, control, signal) {
     // The core says what is wrong with such a request.
     if (typeof table !== "string") return undefined;
     const kept = `${control} ${table}`;
@@ -336,8 +450,8 @@ export class Keyfold {
     const row = async ({ head, segments }) => {
       try {
         const [{ Item }, { Items = [], LastEvaluatedKey }] = await Promise.all([
-          client.send(new GetItemCommand(head)),
-          client.send(new QueryCommand(segments)),
+          send(client, new GetItemCommand(head), signal),
+          send(client, new QueryCommand(segments), signal),
         ]);
         return { head: Item && rawItemToTyped(Item), segments: Items.map(rawItemToTyped), more: LastEvaluatedKey !== undefined };
       } catch (error) {
@@ -391,10 +505,11 @@ const lookedAt = (items, names, kept) =>
   });
 
 /** The core's answer with its items: as the document client has them where `exact` makes its numbers. */
-const shownAnswer = ({ items, only, without, ...rest }, kept, exact) => {
+const shownAnswer = ({ items, only, without, ...rest }, kept, exact, hidden) => {
   const names = only && new Set(only);
-  const isShown = (name) => !name.startsWith(without) && (!names || names.has(name));
-  const whole = exact ? (item) => itemFromTyped(item, exact) : typedItemToRaw;
+  const isShown = (name) => !name.startsWith(without) && !hidden.has(name) && (!names || names.has(name));
+  const isShownOfWhole = (name) => !hidden.has(name);
+  const whole = exact ? (item) => itemFromTyped(item, exact, isShownOfWhole) : (item) => typedItemToRaw(partOf(item, isShownOfWhole));
   const part = exact ? (item) => itemFromTyped(item, exact, isShown) : (item) => partOf(item, isShown);
   return { ...rest, items: items.map((item) => (typeof item === "number" ? part(kept[item]) : whole(item))) };
 };
@@ -408,13 +523,13 @@ const partOf = (item, isShown) => {
 };
 
 /** The request's text. Numbers that JSON cannot hold exactly are written as `{"N": "..."}`. */
-const textOf = (request) => {
+const textOf = (request, what = "a request") => {
   const text = JSON.stringify(request, (_, value) => {
     if (typeof value === "bigint") return { N: value.toString() };
     if (value instanceof ExactNumber) return { N: value.value };
     return value;
   });
-  return textual("a request's JSON", text);
+  return textual(`${what}'s JSON`, text);
 };
 
 /** What is expected: `undefined` and `null` in `expecting` mean that the attribute must be absent. */
@@ -465,51 +580,4 @@ const shown = (input, plain, values) => {
     if (input[field]) input[field] = plain ? typedItemToRaw(input[field]) : values ? values.item(input[field]) : itemFromTyped(input[field]);
   }
   return input;
-};
-
-/** A page's input for the plain client: keys and values in its own form. */
-const readPage = async (client, { QueryCommand, ScanCommand }, operation, input) => {
-  for (const field of ["ExclusiveStartKey", "ExpressionAttributeValues"]) {
-    if (input[field]) input[field] = typedItemToRaw(input[field]);
-  }
-  for (let calls = 1; ; calls += 1) {
-    try {
-      const page = await client.send(operation === "Query" ? new QueryCommand(input) : new ScanCommand(input));
-      return {
-        items: page.Items ?? [],
-        count: page.Count ?? 0,
-        scanned: page.ScannedCount ?? 0,
-        lastKey: page.LastEvaluatedKey && rawItemToTyped(page.LastEvaluatedKey),
-        units: page.ConsumedCapacity?.CapacityUnits ?? 0,
-        calls,
-      };
-    } catch (error) {
-      if (calls >= READ_ATTEMPTS_MAX || !RETRYABLE.has(error.name)) throw error;
-      await pause(calls - 1);
-    }
-  }
-};
-
-/** All items of a batch; keys that DynamoDB leaves unprocessed are asked for again. */
-const readItems = async (client, { BatchGetItemCommand }, _, input) => {
-  const [[table, asked]] = Object.entries(input.RequestItems);
-  const response = { items: [], units: 0 };
-  asked.Keys = asked.Keys.map(typedItemToRaw);
-  for (let attempt = 0; attempt < BATCH_ATTEMPTS_MAX; attempt += 1) {
-    if (attempt > 0) await pause(attempt - 1);
-    try {
-      const got = await client.send(new BatchGetItemCommand(input));
-      response.items.push(...(got.Responses?.[table] ?? []));
-      for (const one of got.ConsumedCapacity ?? []) response.units += one.CapacityUnits ?? 0;
-      const left = got.UnprocessedKeys?.[table]?.Keys ?? [];
-      if (left.length === 0) return response;
-      asked.Keys = left;
-    } catch (error) {
-      if (attempt + 1 >= BATCH_ATTEMPTS_MAX || !RETRYABLE.has(error.name)) throw error;
-    }
-  }
-  throw new KeyfoldError({
-    code: "unprocessed",
-    message: `\`BatchGetItem\` on table \`${table}\` left ${asked.Keys.length} undone after ${BATCH_ATTEMPTS_MAX} attempts`,
-  });
 };

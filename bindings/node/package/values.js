@@ -155,6 +155,7 @@ const normal = (text) => {
 /** A number's digits as a `number`, where that is exact, or a `bigint`, or what `exact` makes of them. */
 export const numberOf = (text, exact = (digits) => new ExactNumber(digits)) => {
   const number = Number(text);
+  if (exact === Number) return number;
   // Most numbers look as JavaScript writes them.
   if (Number.isSafeInteger(number) && String(number) === text) return number;
   if (Number.isFinite(number) && normal(String(number)) === normal(text)) {

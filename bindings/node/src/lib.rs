@@ -74,9 +74,20 @@ of_tables! {
     key_of(table, attributes);
     entries_of(table, item);
     put(table, item; is_new);
+    put_if(table, item, asked);
+    get(table, key);
+    repair(table, image);
+    entity_of(table, item);
+    asked(table, question, parameters);
     delete(table, key, expecting);
     plan(request);
     readiness_reads(table, control);
+}
+
+/// The tables of a manifest.
+#[unsafe(no_mangle)]
+pub extern "C" fn tables(tables: usize) -> usize {
+    answered(|objects, []| objects.tables(tables)?.tables(), [])
 }
 
 /// Splits a key; of this index, if `is_of_index`.
@@ -140,7 +151,7 @@ pub extern "C" fn was_refused(object: usize, item: usize) -> usize {
     changed(object, [item], |change, [item]| change.was_refused(item).map(|()| change.refused().to_string()))
 }
 
-fn asked<const N: usize>(
+fn of_question<const N: usize>(
     object: usize,
     texts: [usize; N],
     ask: impl FnOnce(&mut Question, [&str; N]) -> Result<String, Failure>,
@@ -151,13 +162,13 @@ fn asked<const N: usize>(
 /// The next step of a question.
 #[unsafe(no_mangle)]
 pub extern "C" fn step(object: usize) -> usize {
-    asked(object, [], |question, []| question.step())
+    of_question(object, [], |question, []| question.step())
 }
 
 /// Takes the response to a question's request.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrived(object: usize, response: usize, access: usize) -> usize {
-    asked(object, [response], |question, [response]| {
+    of_question(object, [response], |question, [response]| {
         question.arrived(access, response).map(|()| String::new())
     })
 }
