@@ -12,9 +12,9 @@ pub enum AttributeOperation {
     Set(Path, AttributeValue),
     /// Removes a value inside a map.
     Remove(Path),
-    /// Sets the value if there is none.
+    /// Sets the value if it is missing.
     SetIfAbsent(Path, AttributeValue),
-    /// Adds a number to a number, or to 0 if there is none.
+    /// Adds a number to a number; a missing one counts as 0.
     Count(Path, AttributeValue),
     /// Adds a list at the end of a list, or makes it.
     Append(Path, AttributeValue),

@@ -6,7 +6,7 @@ use crate::model::Table;
 use crate::value::{AttributeValue, Item};
 use crate::write::{AttributeOperation, Expected, WriteExpressions};
 
-/// Customers and orders are told apart by their keys, invoices and payments by an attribute alone.
+/// Keys distinguish customers and orders; an attribute distinguishes refunds.
 const SHOP: &str = r##"
 [tables.shop]
 partition = { attribute = "PK" }
@@ -34,7 +34,7 @@ indexes.byStatus.partition = "{kind}#{status}"
 indexes.byStatus.sort = "{order}"
 "##;
 
-/// One natural key, and entities that only an attribute tells apart.
+/// One natural key, and entities that only an attribute distinguishes.
 const PAPERS: &str = r##"
 [tables.papers]
 partition = "id"
@@ -98,7 +98,7 @@ fn an_entity_that_the_primary_key_can_only_have_is_a_condition_of_the_write() {
     let sent = sent(&task);
     assert!(values(&sent).contains(&text("refund#done")), "{sent:?}");
     assert!(values(&sent).contains(&text("refund")), "the condition says that it is a refund: {sent:?}");
-    // It is none, so that nothing makes its key.
+    // The item is not a refund, so no template makes its key.
     let mut stored = key.clone();
     stored.insert("status", text("open"));
     let refused = task.was_refused(Some(stored)).unwrap_err();
