@@ -56,10 +56,10 @@ const webpack = (target) =>
   new Promise((resolve, reject) => {
     const options = { mode: "production", target, entry, context: work, output: { path: out, filename: `webpack-${target}.cjs` }, externals: [/^@aws-sdk\//], externalsType: "commonjs", optimization: { minimize: false } };
     require("webpack")(options, (error, stats) => {
-      if (error || stats.hasErrors()) return reject(error ?? new Error(stats.toString("errors-only")));
-      return resolve(node(join(out, `webpack-${target}.cjs`)));
+      if (error || stats.hasErrors()) reject(error ?? new Error(stats.toString("errors-only")));
+      else resolve();
     });
-  });
+  }).then(() => node(join(out, `webpack-${target}.cjs`)));
 
 const vite = async () => {
   const { build } = await import(require.resolve("vite").replace(/index\.cjs$/, "dist/node/index.js"));
