@@ -91,10 +91,14 @@ client.destroy();
 const begun = "const a = process.cpuUsage();";
 const ended = "const { user, system } = process.cpuUsage(a); console.log(user + system);";
 const inNewProcess = (code) => Number(execFileSync(process.execPath, ["--input-type=module", "-e", begun + code + ended], { encoding: "utf8" }));
-const loaded = (from) => `import { readFileSync } from "node:fs"; const { load } = await import("keyfold"); await load(readFileSync(${from}));`;
+const loaded = (from) => `import { readFileSync } from "node:fs"; const { load } = await import("keyfold"); const keyfold = await load(readFileSync(${from}));`;
 const starts = {
-  load: [loaded(JSON.stringify(COMPILED)), `const { Entity } = await import("electrodb"); new Entity(${JSON.stringify(schema)});`],
+  load: [loaded(JSON.stringify(COMPILED)), `const { Entity } = await import("electrodb"); const entity = new Entity(${JSON.stringify(schema)}, { table: "any" });`],
 };
+starts.firstPlan = [
+  `${starts.load[0]} keyfold.plan(${JSON.stringify(request(0))});`,
+  `${starts.load[1]} entity.query.byResourceActionUser(${JSON.stringify(where(0))}).params({ limit: 20 });`,
+];
 starts.loadText = [loaded(`${JSON.stringify(manifest)}, "utf8"`), starts.load[1]];
 for (const [name, both] of Object.entries(starts)) {
   times[name] = [[], []];

@@ -21,12 +21,13 @@ every value. Load is what a new process does before its first call.";
 const PACKAGE: &str = "bindings/keyfold-0.1.0.tgz";
 
 /// A row: its name in the script's answer and on the page, and how many microseconds its unit has.
-const ROWS: [(&str, &str, f64); 6] = [
+const ROWS: [(&str, &str, f64); 7] = [
     ("keys", "the keys of an item, µs", 1.0),
     ("put", "the input of a put, keys included, µs", 1.0),
     ("plan", "a plan, µs", 1.0),
     ("page", "a page of 20, µs", 1.0),
     ("load", "load in a new process, manifest compiled, ms", 1e3),
+    ("firstPlan", "load and first plan in a new process, manifest compiled, ms", 1e3),
     ("loadText", "load in a new process, manifest as text, ms", 1e3),
 ];
 

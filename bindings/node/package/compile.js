@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // keyfold-compile MANIFEST FILE: checks a manifest and writes it as `load` reads it fastest.
 import { readFileSync, writeFileSync } from "node:fs";
-import { compile, KeyfoldError } from "./node.js";
+import { compile, KeyfoldError } from "./index.mjs";
 
 const [, , manifest, file] = process.argv;
 if (!file) {
