@@ -76,7 +76,7 @@ impl Keyfold {
     /// The changes of an item by a put, and the rest of the input of PutItem. `is_new`: only if its key is free.
     pub fn put(&self, table: &str, item: &str, is_new: bool) -> Result<String, Failure> {
         self.put_guarded(
-            self.table(table)?,
+            &self.table(table)?,
             read("the item", item)?,
             is_new.then_some(Guard::Absent).as_ref(),
         )
@@ -86,10 +86,10 @@ impl Keyfold {
     pub fn put_if(&self, table: &str, item: &str, asked: &str) -> Result<String, Failure> {
         let (of, asked): (_, Asked) = (self.table(table)?, read("the condition", asked)?);
         let guard = asked.guard(&self.model, of.table())?;
-        self.put_guarded(of, read("the item", item)?, guard.as_ref())
+        self.put_guarded(&of, read("the item", item)?, guard.as_ref())
     }
 
-    fn put_guarded(&self, of: TableOf, item: Item, guard: Option<&Guard>) -> Result<String, Failure> {
+    fn put_guarded(&self, of: &TableOf, item: Item, guard: Option<&Guard>) -> Result<String, Failure> {
         let before = Made::of(of.table(), &item);
         let put = Action::Put(of.table().written(item)?);
         let input = requests::write(of.table(), &put, guard);
