@@ -6,6 +6,7 @@ import { CreateTableCommand, DeleteTableCommand, DynamoDBClient, GetItemCommand,
 import {
   BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, ExecuteStatementCommand, GetCommand, PutCommand, TransactWriteCommand, UpdateCommand,
 } from "@aws-sdk/lib-dynamodb";
+import { runtime } from "./raw.mjs";
 
 const [, , folder, manifest, endpoint] = process.argv;
 const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/node.js`));
@@ -74,6 +75,12 @@ test("an answer hides folded keys, shows numbers as the caller wants, and groups
   assert.deepEqual([byEntity.customer.length, byEntity.order.length], [1, 6]);
   const { items: whole } = await keyfold.query(documents, request, { foldedKeys: true });
   assert.ok(whole.every((one) => one.PK === "c#ann"));
+  const precise = "12345678901234567890";
+  await client.send(new PutItemCommand({ TableName, Item: { ...keyfold.fold("shop", { PK: { S: "c#bob" }, SK: { S: "profile" }, customerId: { S: "bob" } }, { plain: true }), visits: { N: precise } } }));
+  const ofBob = { table: "shop", where: { customerId: "bob" } };
+  assert.equal((await keyfold.query(documents, ofBob)).items[0].visits.toString(), precise);
+  assert.equal((await keyfold.query(documents, ofBob, { numbers: "number" })).items[0].visits, Number(precise));
+  await refused(() => keyfold.query(documents, ofBob, { numbers: "bigint" }), "TypeError", /`numbers`/);
   const { items: chosen } = await keyfold.query(documents, { ...request, select: ["SK"] });
   assert.equal(chosen[0].SK, "o#1");
 });
@@ -177,6 +184,8 @@ test("items by key, many writes, and all or nothing", async () => {
     { check: { table: "shop", key: keyOfCustomer, expecting: { visits } } },
   ];
   await refused(() => keyfold.transact(documents, all(0)), "TransactionCanceledException");
+  await refused(() => keyfold.transact(documents, [{ check: { table: "shop", key: keyOfCustomer } }]), "invalid-call", /`expecting` or `condition`/);
+  await refused(() => keyfold.transact(documents, [{ put: { table: "shop", item: item(customer) }, check: {} }]), "invalid-call", /has one of/);
   assert.equal(await stored(keyOfOrder(8)), undefined);
   await keyfold.transact(documents, all(3));
   assert.deepEqual([(await stored(keyOfOrder(8))).GSI1PK, (await stored(keyOfOrder(4))).GSI1PK, await stored(keyOfOrder(6))], ["order#open", "order#paid", undefined]);
@@ -230,5 +239,5 @@ for (const { name, run } of tests) {
     throw error;
   }
 }
-console.log(`Node: ${tests.length} groups of calls in a table of two entities`);
+console.log(`${runtime}: ${tests.length} groups of calls in a table of two entities`);
 client.destroy();

@@ -100,9 +100,16 @@ const damaged = [compiled.subarray(0, 0), compiled.subarray(0, 3), compiled.suba
 damaged.push(withHead({ pieces: 1 }), withHead({ manifest: 1 }), withHead({ pieces: [[1e12, 8]] }), withHead({ bytes: 1 }));
 for (const one of damaged) await assert.rejects(() => load(one), (error) => error instanceof KeyfoldError && error.code === "invalid-manifest");
 for (const v of [head.v + 1, head.v - 1, undefined]) await assert.rejects(() => load(withHead({ v })), (error) => error instanceof KeyfoldError && error.code === "unknown-format");
-for (const one of [compiled, withHead({ build: "another", pieces: 1 })]) {
+const stale = withHead({ build: "another", pieces: 1 });
+const warnings = [];
+const { emitWarning } = process;
+process.emitWarning = (message, { code }) => warnings.push(code);
+await assert.rejects(() => load(stale, { strict: true }), (error) => error instanceof KeyfoldError && error.code === "compiled-manifest-stale");
+for (const one of [compiled, stale, stale]) {
   assert.equal((await load(one)).put("audit", event).Item.byResourceActionUser_pk, "123bbb-viewed-joe1");
 }
+assert.deepEqual(warnings, ["compiled-manifest-stale"], "it is reported, once");
+process.emitWarning = emitWarning;
 
 // A trap has a name, and the next call works, on a core that was started again.
 let started = 0;
