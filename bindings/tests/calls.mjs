@@ -184,11 +184,35 @@ test("items by key, many writes, and all or nothing", async () => {
     { check: { table: "shop", key: keyOfCustomer, expecting: { visits } } },
   ];
   await refused(() => keyfold.transact(documents, all(0)), "TransactionCanceledException");
-  await refused(() => keyfold.transact(documents, [{ check: { table: "shop", key: keyOfCustomer } }]), "invalid-call", /`expecting` or `condition`/);
+  await refused(() => keyfold.transact(documents, [{ check: { table: "shop", key: keyOfCustomer } }]), "invalid-call", /`ifAbsent`, `expecting` or `condition`/);
   await refused(() => keyfold.transact(documents, [{ put: { table: "shop", item: item(customer) }, check: {} }]), "invalid-call", /has one of/);
   assert.equal(await stored(keyOfOrder(8)), undefined);
   await keyfold.transact(documents, all(3));
   assert.deepEqual([(await stored(keyOfOrder(8))).GSI1PK, (await stored(keyOfOrder(4))).GSI1PK, await stored(keyOfOrder(6))], ["order#open", "order#paid", undefined]);
+});
+
+test("the plain client takes and gets DynamoDB's notation", async () => {
+  const key = { PK: { S: "c#eve" }, SK: { S: "o#1" } };
+  const eve = { ...key, customerId: { S: "eve" }, orderId: { S: "1" }, status: { S: "open" }, placedAt: { S: "2024-03-01T10:00:00.000Z" }, total: { N: "5" } };
+  const bytes = { B: new Uint8Array([1, 2, 255]) };
+  await keyfold.batchWrite(client, [{ put: { table: "shop", item: { ...eve, note: bytes } } }]);
+  const found = await keyfold.getItem(client, "shop", key, { foldedKeys: true });
+  assert.deepEqual([found.GSI1PK, found.total, found.note], [{ S: "order#open" }, { N: "5" }, bytes]);
+  const [got, absent] = await keyfold.batchGet(client, [{ table: "shop", key }, { table: "shop", key: { ...key, SK: { S: "o#2" } } }]);
+  assert.deepEqual([got.orderId, got.GSI1PK, absent], [{ S: "1" }, undefined, undefined]);
+  const change = { set: { status: { S: "paid" } }, add: { total: { N: "1" } }, expecting: { note: bytes }, condition: { total: { "<": 9 } }, returning: "ALL_NEW" };
+  const { item: after } = await keyfold.updateItem(client, "shop", key, change);
+  assert.deepEqual([after.status, after.total, after.note], [{ S: "paid" }, { N: "6" }, bytes]);
+  const update = { update: { table: "shop", key, set: { status: { S: "open" } } } };
+  const free = (number) => ({ check: { table: "shop", key: { ...key, SK: { S: `o#${number}` } }, ifAbsent: true } });
+  await refused(() => keyfold.transact(client, [{ put: { table: "shop", item: { ...eve, SK: { S: "o#3" }, orderId: { S: "3" } } } }, free(1)]), "TransactionCanceledException");
+  await keyfold.transact(client, [update, free(3)]);
+  assert.deepEqual((await keyfold.getItem(client, "shop", key)).status, { S: "open" });
+  await keyfold.transact(client, [{ put: { table: "shop", item: { ...eve, status: { S: "sent" } } } }], { token: `eve-${runtime}-${Date.now()}` });
+  const { items, byEntity } = await keyfold.query(client, { table: "shop", where: { customerId: "eve" } }, { groupByEntity: true });
+  assert.deepEqual([items[0].status, byEntity.order.length], [{ S: "sent" }, 1]);
+  await keyfold.batchWrite(client, [{ delete: { table: "shop", key } }]);
+  assert.equal(await keyfold.getItem(client, "shop", key), undefined);
 });
 
 test("a signal ends a call", async () => {

@@ -95,9 +95,14 @@ const transactItem = (keyfold, call, write, plain) => {
   const { table, item, key, ...rest } = one;
   if (kind === "put") return ["Put", keyfold.put(table, item, { ...rest, plain })];
   if (kind === "update") return ["Update", keyfold.update(table, key, { ...rest, plain })];
+  if (kind === "check" && rest.ifAbsent) {
+    options(`${call}.check`, rest, ["ifAbsent"]);
+    const names = { "#key": keyfold.table(table).key[0] };
+    return ["ConditionCheck", { ...keyfold.get(table, key, { plain }), ConditionExpression: "attribute_not_exists(#key)", ExpressionAttributeNames: names }];
+  }
   const input = keyfold.delete(table, key, { ...rest, plain });
   if (kind === "delete") return ["Delete", input];
-  if (!input.ConditionExpression) throw invalid(`\`${call}.check\` needs \`expecting\` or \`condition\``);
+  if (!input.ConditionExpression) throw invalid(`\`${call}.check\` needs \`ifAbsent\`, \`expecting\` or \`condition\``);
   return ["ConditionCheck", input];
 };
 

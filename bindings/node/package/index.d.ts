@@ -320,7 +320,7 @@ export type TransactWrite<Tables> = {
         | { put: { table: Name; item: I } & PutOptions<I> }
         | { update: { table: Name; key: K; stored?: I | null } & Update<I> }
         | { delete: { table: Name; key: K } & Conditions<I> }
-        | { check: { table: Name; key: K } & Conditions<I> }
+        | { check: { table: Name; key: K } & (Conditions<I> | { ifAbsent: true }) }
     : never;
 }[Named<Tables>];
 
