@@ -26,12 +26,17 @@ pub(super) struct Examining {
 }
 
 impl Examining {
-    pub(super) fn of(context: &OperationContext, arrivals: &mut Arrivals) -> Examining {
-        let records_lead = match arrivals.roles()[1] {
-            TableRole::Source => Direction::Forward,
-            _ => Direction::Reverse,
+    /// `stream`: the closed table's.
+    pub(super) fn of(context: &OperationContext, arrivals: &mut Arrivals, stream: &str) -> Examining {
+        let head = context.head();
+        let (records_lead, head) = match arrivals.roles()[1] {
+            TableRole::Source => (Direction::Forward, Ok(head.clone())),
+            // Before the stop the row can still name an earlier stream. In its epoch, a late record would count as carried over.
+            _ if head.was_reversed() => (Direction::Reverse, head.with_reverse_stream(stream)),
+            _ => (Direction::Reverse, Ok(head.clone())),
         };
-        let late = match context.head().delivery(&context.mapping, records_lead) {
+        let delivery = head.map(|head| head.delivery(&context.mapping, records_lead));
+        let late = match delivery.unwrap_or(Delivery::Nothing) {
             Delivery::Late { job, epoch } => Some((Arc::new(job), epoch)),
             _ => None,
         };

@@ -181,7 +181,7 @@ impl Drain {
                     if is_check {
                         self.arrivals.unexamined.clear();
                     }
-                    RoundStep::Examining(Examining::of(context, &mut self.arrivals))
+                    RoundStep::Examining(Examining::of(context, &mut self.arrivals, &self.reverse_stream))
                 }
                 RoundStep::Examining(examining) => {
                     let PartStep::Over(is_complete) = examining.next(context, &self.arrivals) else {

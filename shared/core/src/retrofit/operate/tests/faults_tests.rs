@@ -266,6 +266,34 @@ fn records_of_the_closed_table_are_examined_before_the_stop() {
     assert!(read && examined);
 }
 
+/// After a return the target gets another stream, whose sequence numbers compare with none of before.
+#[test]
+fn records_of_a_new_stream_are_examined_in_its_epoch_before_the_stop() {
+    let mut world = reversed();
+    assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
+    let before = world.head();
+    let head = RetrofitState { rows_since: Some(1), version: before.version + 1, ..before.clone() };
+    world.put(&head.store(Some(&before)));
+    world.streams[1] = "another-stream".to_owned();
+    compared(&mut world);
+    let mut page = page_with_change(world.now_ms / 1_000);
+    let record = &mut page.changes[0].record;
+    record.key = world.mapping.target_key(&record.key).unwrap().unwrap();
+    let second = Epoch::FIRST.next().unwrap();
+    let (record, mut pages, mut examined) = (record.clone(), vec![page], 0);
+    played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+        Effect::Records { table: TableRole::Target, .. } => Some(Ok(Reply::Records(vec![Ok(pages.pop()?)]))),
+        Effect::Carry { job, tasks } => {
+            assert_eq!(world.head().phase, Phase::Tidy, "the writers are not stopped for it");
+            assert_eq!(*tasks, [job.late(&record, second)]);
+            examined += 1;
+            None
+        }
+        _ => None,
+    });
+    assert_eq!(examined, 1);
+}
+
 #[test]
 fn the_time_of_the_reading_begins_with_it() {
     let mut world = ready("moved");
