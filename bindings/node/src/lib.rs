@@ -1,4 +1,4 @@
-//! The WebAssembly module of the npm package: `keyfold-bindings` for JavaScript. Users import `package/index.js`.
+//! The WebAssembly module of the npm package: `keyfold-bindings` for JavaScript. `package` has the JavaScript.
 //!
 //! The interface is narrow, because every call pays for it. JavaScript writes the texts of a call, one after the other,
 //! to [`input`], and calls an export with their lengths. The export returns twice the length of its answer, plus one if
