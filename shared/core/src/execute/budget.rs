@@ -99,6 +99,14 @@ impl Budget {
         self.under_way -= grant.most;
     }
 
+    /// How many items of the expected size one read unit pays for. The sizes of read items do not count: they would
+    /// reveal items that a filter dropped.
+    pub(super) fn unit_items(&self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 4096")]
+        let items = (UNIT_BYTES / self.item_bytes) as u32;
+        items.max(1)
+    }
+
     /// The cost of an empty page.
     pub(super) fn least(&self) -> f64 {
         self.unit

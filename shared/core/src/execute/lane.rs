@@ -96,16 +96,23 @@ impl Lane {
     }
 
     /// The number of items to request, if `wanted` are needed.
-    pub(super) fn items_to_ask(&self, reader: &Reader, wanted: u32, page_items_max: u32) -> u32 {
-        let hoped = wanted.saturating_mul(1 << self.misses.min(DOUBLINGS_MAX)).clamp(1, page_items_max);
+    ///
+    /// A filter drops an unknown share of a page. The pages are small at first and then double, so that an answer never
+    /// reads much more than it needs. `unit_items`: how many items one read unit pays for; a filter reads no fewer.
+    pub(super) fn items_to_ask(
+        &self,
+        reader: &Reader,
+        wanted: u32,
+        unit_items: u32,
+        page_items_max: u32,
+    ) -> u32 {
+        let hoped = wanted.saturating_mul(1 << self.misses.min(DOUBLINGS_MAX));
         if self.has_pending() {
             let waiting = self.pending.len().min(BATCH_GET_KEYS_MAX);
-            hoped.min(u32::try_from(waiting).unwrap_or(u32::MAX))
-        } else if reader.gives_all {
-            hoped
-        } else {
-            page_items_max
+            return hoped.clamp(1, page_items_max).min(u32::try_from(waiting).unwrap_or(u32::MAX));
         }
+        let least = if reader.gives_all { 1 } else { unit_items };
+        hoped.max(least).clamp(1, page_items_max)
     }
 
     /// Starts the next step, for at most `items` items.

@@ -105,7 +105,7 @@ impl Lanes {
         waiting: usize,
     ) -> Result<Option<ReadRequest>, AnswerError> {
         let (reader, lane) = (&self.readers[number], &mut self.lanes[number]);
-        let items = lane.items_to_ask(reader, wanted, self.page_items_max);
+        let items = lane.items_to_ask(reader, wanted, self.budget.unit_items(), self.page_items_max);
         let price = if lane.has_pending() { Price::Items } else { reader.price() };
         let Some(grant) = self.budget.grant(price, items, waiting) else { return Ok(None) };
         let (read, entries) = match lane.begin(grant.items) {

@@ -31,6 +31,7 @@ mod path;
 mod planned_read;
 mod planner;
 mod reject;
+mod selectivity;
 mod suggest;
 
 pub use access::{Access, Hydration, KeyEqual, Operation, ReadFrom, SortCondition, SortTest};

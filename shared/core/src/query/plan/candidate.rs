@@ -49,8 +49,7 @@ impl<'a> Candidate<'a> {
         if reads.len() == 1 {
             return Candidate::priced(context, reads);
         }
-        let apart = one_request_each(reads);
-        let apart = if context.request.order.is_empty() { join_neighbours(context, apart) } else { apart };
+        let apart = join_neighbours(context, one_request_each(reads));
         match join_overlapping(context, &apart) {
             None => Candidate::priced(context, apart),
             // If reads are joined, a filter can hide when enough items are found, so the price decides.

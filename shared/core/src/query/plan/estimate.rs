@@ -9,6 +9,8 @@ use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use super::path::EntityChoice;
 use super::planned_read::PlannedRead;
+use super::selectivity;
+use crate::condition::Condition;
 use crate::cost::{Consistency, ReadUnits, get_read_units, query_read_units};
 use crate::model::{Expect, Projection};
 
@@ -16,21 +18,24 @@ use crate::model::{Expect, Projection};
 const ITEMS_PER_PARTITION: f64 = 100.0;
 /// An entry that holds keys alone.
 const KEYS_BYTES: f64 = 120.0;
-/// The assumed share of items that pass a filter.
-const FILTER_SHARE: f64 = 0.3;
 /// The assumed share of a table's items in a sparse index. The real share is unknown.
 const SPARSE_SHARE: f64 = 0.5;
 
 struct Expected {
     items: f64,
     per_partition: f64,
+    /// Of an item, with all attributes.
     item_bytes: f64,
+    /// Of an entry of the index, or of an item of the table.
+    entry_bytes: f64,
 }
 
 impl Expected {
-    /// The manifest's expectations of the index, then those of the table, then the defaults.
+    /// The manifest's expectations of the index, then those of the table, then the defaults. The size is that of the
+    /// entity's items if the range holds no others.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn of(path: AccessPath<'_>) -> Expected {
+    fn of(read: &PlannedRead<'_>) -> Expected {
+        let path = read.path;
         let (own, table) = (path.index.map(|index| index.expect).unwrap_or_default(), path.table.expect);
         let first = |own: Option<u64>, table: Option<u64>, assumed: f64| {
             own.or(table).map_or(assumed, |given| given as f64).max(1.0)
@@ -39,11 +44,17 @@ impl Expected {
         // The table's own figure is about its partitions, which have one item each without a sort key.
         let assumed = if path.table.sort.is_none() { 1.0 } else { ITEMS_PER_PARTITION };
         let of_table = table.items_per_partition.filter(|_| path.table.sort.is_some());
-        Expected {
-            items,
-            per_partition: first(own.items_per_partition, of_table, assumed).min(items),
-            item_bytes: first(own.item_bytes, table.item_bytes, Expect::ITEM_BYTES_ASSUMED as f64),
-        }
+        let of_entity = match read.entity {
+            EntityChoice::One(id) if !read.asks_entity => path.table.entities[id.0].expect.item_bytes,
+            _ => None,
+        };
+        let item_bytes = first(of_entity, table.item_bytes, Expect::ITEM_BYTES_ASSUMED as f64);
+        let entry_bytes = match own.item_bytes {
+            Some(bytes) if of_entity.is_none() => bytes as f64,
+            _ => entry_bytes(path, item_bytes),
+        };
+        let per_partition = first(own.items_per_partition, of_table, assumed).min(items);
+        Expected { items, per_partition, item_bytes, entry_bytes }
     }
 }
 
@@ -61,10 +72,11 @@ pub(super) fn of_all<'a>(
     enough: Option<u32>,
 ) -> Estimate {
     let mut all = Estimate::default();
+    let count = reads.iter().map(PlannedRead::count).sum();
     let mut before: Option<(&PlannedRead<'a>, Estimate)> = None;
     for read in reads {
         let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, estimate)| estimate);
-        let one = known.unwrap_or_else(|| of_one(context, read, enough));
+        let one = known.unwrap_or_else(|| of_one(context, read, enough, count));
         before = Some((read, one));
         let times = read.count() as u64;
         all.units += one.units * times;
@@ -73,24 +85,34 @@ pub(super) fn of_all<'a>(
     all
 }
 
-/// The estimated cost of one read. `enough`: it stops after this number of items.
-fn of_one<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, enough: Option<u32>) -> Estimate {
-    let expected = Expected::of(read.path);
-    let filtered = read.filters || read.rechecks;
+/// The estimated cost of one of `count` reads. `enough`: it stops after this number of items.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn of_one<'a>(
+    context: &PlanContext<'a>,
+    read: &PlannedRead<'a>,
+    enough: Option<u32>,
+    count: usize,
+) -> Estimate {
+    let expected = Expected::of(read);
     let range = entries(context, read, &expected);
-    // A filter drops an unknown share of the entries, so the number that is enough is unknown.
-    let entries = match enough {
-        Some(enough) if !filtered => range.min(f64::from(enough)),
+    let passes = |clauses: &mut dyn Iterator<Item = &Condition>| -> f64 {
+        clauses.map(|clause| selectivity::passing(context, read, clause)).product()
+    };
+    let entries = match enough.map(f64::from) {
+        // A share is needed only if the range has more. The first page of each read has `enough` entries. All reads
+        // together find `enough` items: the later pages are fitted to what the filter passes.
+        Some(enough) if enough < range => {
+            range.min((enough / passes(&mut read.left()) / count as f64).max(enough))
+        }
         _ => range,
     };
     let entries = entries.max(1.0);
     let consistency = if context.request.consistent { Consistency::Strong } else { Consistency::Eventual };
-    let of_index = query_read_units([rounded_up(entries * entry_bytes(read.path, &expected))], consistency);
+    let of_index = query_read_units([rounded_up(entries * expected.entry_bytes)], consistency);
     let fetched = match read.hydration {
         Hydration::None => 0.0,
         Hydration::Fetched => entries,
-        Hydration::ByKey if read.filters => entries * FILTER_SHARE,
-        Hydration::ByKey => entries,
+        Hydration::ByKey => entries * passes(&mut read.left().filter(|clause| read.is_sendable(clause))),
     };
     let of_items = get_read_units(Some(rounded_up(expected.item_bytes)), consistency) * rounded_up(fetched);
     Estimate { units: of_index + of_items, entries: rounded_up(range) }
@@ -111,16 +133,15 @@ fn entries<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, expected: &Exp
         let share = if is_guess && context.is_sparse(read.path) { SPARSE_SHARE } else { 1.0 };
         return expected.items * share;
     }
-    let of_one_entity = read.path.is_overloaded() && read.entity != EntityChoice::Any;
-    let namespaces = if of_one_entity { namespaces(read.path) } else { 1.0 };
-    partition_items(read, expected) * read.shared.share / namespaces
+    partition_items(read, expected) * share_of_partition(context, read)
 }
 
-/// How many entities share a partition of an overloaded key, each with a part of its items.
-fn namespaces(path: AccessPath<'_>) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let entities = path.table.entities.len() as f64;
-    entities.max(1.0)
+/// The estimated share of the whole partition, with the items of other entities, that is in the range of a read.
+pub(super) fn share_of_partition<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>) -> f64 {
+    let is_of_one_entity = read.path.is_overloaded() && read.entity != EntityChoice::Any;
+    let entities =
+        if is_of_one_entity && !read.asks_entity { selectivity::of_entity(context, read) } else { 1.0 };
+    read.shared.share * entities
 }
 
 fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
@@ -157,10 +178,11 @@ fn partition_share(path: AccessPath<'_>, entity: EntityChoice) -> Option<(f64, i
     Some(share)
 }
 
-fn entry_bytes(path: AccessPath<'_>, expected: &Expected) -> f64 {
+/// The assumed size of an entry, from the size of its item.
+fn entry_bytes(path: AccessPath<'_>, item_bytes: f64) -> f64 {
     match path.index.map(|index| &index.projection) {
-        None | Some(Projection::All) => expected.item_bytes,
-        Some(Projection::KeysOnly) => KEYS_BYTES.min(expected.item_bytes),
-        Some(Projection::Include(_)) => (KEYS_BYTES + expected.item_bytes * 0.3).min(expected.item_bytes),
+        None | Some(Projection::All) => item_bytes,
+        Some(Projection::KeysOnly) => KEYS_BYTES.min(item_bytes),
+        Some(Projection::Include(_)) => (KEYS_BYTES + item_bytes * 0.3).min(item_bytes),
     }
 }

@@ -8,17 +8,18 @@ use std::rc::Rc;
 
 use super::access::SortTest;
 use super::context::PlanContext;
+use super::estimate;
 use super::keyspace::{KeyCondition, Keyspace, Partition, SelectedRange};
 use super::path::EntityChoice;
 use super::path::Few;
 use super::planned_read::{PlannedRead, SharedByReads};
 use crate::condition::{Comparison, Condition};
 use crate::key::{KeyRole, after_all};
-use crate::model::KeySource;
 use crate::query::limits::IN_VALUES_MAX;
 use crate::value::{AttributeValue, compare};
 
-/// Joins reads of neighbouring ranges. Only for answers without an order: the joined range is in key order.
+/// Joins reads of neighbouring ranges, and reads of different entities in one range. Without the join, each would read
+/// the items of all.
 pub(super) fn join_neighbours<'a>(
     context: &PlanContext<'a>,
     reads: Vec<PlannedRead<'a>>,
@@ -28,7 +29,7 @@ pub(super) fn join_neighbours<'a>(
     while left.len() > 1 {
         let first = left.remove(0);
         let (mut group, rest): (Vec<_>, Vec<_>) =
-            left.into_iter().partition(|other| is_beside(&first, other));
+            left.into_iter().partition(|other| can_join(context, &first, other));
         left = rest;
         group.insert(0, first);
         match join(context, &group) {
@@ -43,16 +44,24 @@ pub(super) fn join_neighbours<'a>(
     joined
 }
 
-/// Whole ranges of the same partition with the same remaining conditions: joined, the conditions stay correct for every
-/// item.
-fn is_beside<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
-    a.shared.whole
-        && b.shared.whole
-        && a.path == b.path
+/// Ranges of the same partition with the same remaining conditions: joined, the conditions stay correct for every item.
+/// The ranges are whole, or one range of two entities. With an order, only the latter: a wider range is in key order.
+fn can_join<'a>(context: &PlanContext<'a>, a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
+    let is_ordered = !context.request.order.is_empty();
+    let ranges_join = || match a.shared.whole && !is_ordered {
+        true => b.shared.whole,
+        false => sort(a) == sort(b) && (!is_ordered || keeps_order(context, a, b)),
+    };
+    a.path == b.path
         && partition(a) == partition(b)
         && a.shared.residual == b.shared.residual
         // A read joined before has further conditions, which the comparison of `residual` does not see.
         && [a, b].iter().all(|read| read.shared.joined_conjunct.is_empty())
+        && ranges_join()
+}
+
+fn sort<'b, 'a>(read: &'b PlannedRead<'a>) -> Option<&'b [KeyCondition<'a>]> {
+    read.range.as_ref().map(|range| &*range.sort)
 }
 
 fn partition<'b, 'a>(read: &'b PlannedRead<'a>) -> Option<&'b Partition<'a>> {
@@ -63,7 +72,11 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
     let [first, _, ..] = group else { return None };
     let partition = partition(first)?;
     let entities: Vec<EntityChoice> = group.iter().map(|read| read.entity).collect();
-    let candidates = [Some(Vec::new()), common_prefix(group), hull(group)];
+    let is_one_range = group.iter().all(|read| sort(read) == sort(first));
+    let candidates = match sort(first).filter(|_| is_one_range) {
+        Some(sort) => [Some(sort.to_vec()), None, None],
+        None => [Some(Vec::new()), common_prefix(group), hull(group)],
+    };
     let sort = candidates.into_iter().flatten().find(|sort| {
         context.entities().filter(|entity| !entities.contains(entity)).all(|entity| {
             !Keyspace::of(first.path, entity).is_ok_and(|other| other.could_hold(partition, sort))
@@ -74,13 +87,17 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
     one.entity = EntityChoice::Any;
     // The range holds no items of other entities, so their exclusion by a filter is not needed.
     one.asks_entity = false;
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let share = group.len() as f64 / first.path.table.entities.len().max(1) as f64;
+    let share = match is_one_range {
+        true => first.shared.share,
+        false => group.iter().map(|read| estimate::share_of_partition(context, read)).sum::<f64>().min(1.0),
+    };
     let shared = Rc::make_mut(&mut one.shared);
     shared.when = Few::new();
-    shared.ascending = Few::new();
+    if !is_one_range {
+        shared.ascending = Few::new();
+    }
     shared.conjunct = shared.conjunct[..shared.asked].into();
-    shared.share = share.min(1.0);
+    shared.share = share;
     Some(one)
 }
 
@@ -201,7 +218,7 @@ fn join_two<'a>(
     let (same_as_a, same_as_b) = (*union == *range.sort, *union == *other.sort);
     let same_range = same_as_a && same_as_b;
     // A wider range is in key order, which is the requested order only within the original ranges.
-    let order_is_kept = context.request.order.is_empty() || (same_range && keeps_order(a, b));
+    let order_is_kept = context.request.order.is_empty() || (same_range && keeps_order(context, a, b));
     if !order_is_kept {
         return None;
     }
@@ -210,6 +227,8 @@ fn join_two<'a>(
     let left = |read: &PlannedRead<'a>, is_own_range: bool| -> Vec<Condition> {
         if is_own_range { read.left().cloned().collect() } else { read.conjunct().cloned().collect() }
     };
+    let [share, other_share] = [a, b].map(|read| estimate::share_of_partition(context, read));
+    let union_share = if same_range { share.max(other_share) } else { (share + other_share).min(1.0) };
     let mut one = a.clone();
     one.range = Some(SelectedRange { partition: range.partition.clone(), sort: union, shards: None });
     if a.entity != b.entity {
@@ -223,7 +242,7 @@ fn join_two<'a>(
         fixed: a.shared.fixed.iter().copied().filter(|name| is_fixed_in_both(a, b, name)).collect(),
         ascending: a.shared.ascending.clone(),
         whole: a.shared.whole && b.shared.whole && same_as_a && same_as_b,
-        share: (share(a) + share(b)).min(1.0),
+        share: union_share,
         joined_left: either(left(a, same_as_a), left(b, same_as_b)),
         joined_conjunct: either(a.conjunct().cloned().collect(), b.conjunct().cloned().collect()),
         ..SharedByReads::of(Rc::default(), 0)
@@ -232,26 +251,19 @@ fn join_two<'a>(
     Some(JoinedRead { read: one, is_wider: was_wider || !same_range })
 }
 
-/// The estimated share of the whole partition, with the items of other entities, that a read finds.
-fn share(read: &PlannedRead<'_>) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let entities = read.path.table.entities.len().max(1) as f64;
-    let is_part = read.path.is_overloaded() && read.entity != EntityChoice::Any;
-    read.shared.share / if is_part { entities } else { 1.0 }
-}
-
 /// Does one read of the shared range return the items of both reads in order? The sort key must be made in the same way
-/// for both, and an attribute of it that is fixed in each must have the same value in both.
-fn keeps_order<'a>(a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
-    let is_natural = a.path.sort().iter().all(|key| matches!(key.source, KeySource::Natural));
-    let Ok(keyspace) = Keyspace::of(a.path, EntityChoice::Any).or(Keyspace::of(a.path, a.entity)) else {
+/// for both. An attribute of it or of the order that is fixed in each must have the same value in both.
+fn keeps_order<'a>(context: &PlanContext<'a>, a: &PlannedRead<'a>, b: &PlannedRead<'a>) -> bool {
+    let [Ok(keyspace), Ok(other)] = [a, b].map(|read| Keyspace::of(read.path, read.sorted_as)) else {
         return false;
     };
     let fixed = || a.shared.fixed.iter().chain(&b.shared.fixed);
-    (is_natural || !a.path.is_overloaded())
+    let order = context.request.order.iter().map(|by| by.attribute.as_str());
+    keyspace.sorts_like(&other)
         && a.shared.ascending == b.shared.ascending
         && keyspace
             .sort_inputs()
+            .chain(order)
             .all(|part| !fixed().any(|name| *name == part) || is_fixed_in_both(a, b, part))
 }
 

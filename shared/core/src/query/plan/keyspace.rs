@@ -297,6 +297,15 @@ impl<'m> Keyspace<'m> {
         }
     }
 
+    /// Are the sort keys of both made in the same way, so that the items of both ascend together?
+    pub(super) fn sorts_like(&self, other: &Keyspace<'m>) -> bool {
+        self.sort.iter().all(|key| match (self.value_source(key), other.value_source(key)) {
+            (KeyValueSource::Natural, KeyValueSource::Natural) => true,
+            (KeyValueSource::Folded(template), KeyValueSource::Folded(other)) => template == other,
+            _ => false,
+        })
+    }
+
     /// Do all items of this entity in this partition have this value of the attribute? A part that is stored in lower
     /// case, or as a shard, proves no value.
     pub(super) fn fixes(&self, partition: &Partition<'_>, attribute: &str, value: &AttributeValue) -> bool {

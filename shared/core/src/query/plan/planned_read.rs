@@ -16,6 +16,8 @@ use crate::query::check::CheckedRequest;
 pub(super) struct PlannedRead<'a> {
     pub(super) path: AccessPath<'a>,
     pub(super) entity: EntityChoice,
+    /// The entity whose sort key orders the items. After a join: any of the joined ones.
+    pub(super) sorted_as: EntityChoice,
     /// The queried range; `None` for a scan.
     pub(super) range: Option<SelectedRange<'a>>,
     /// The properties common to other reads of its path.
@@ -87,6 +89,7 @@ impl<'a> PlannedRead<'a> {
         PlannedRead {
             path,
             entity,
+            sorted_as: entity,
             range: None,
             shared: Rc::new(shared),
             asks_entity: false,
@@ -156,7 +159,7 @@ impl<'a> PlannedRead<'a> {
 
     /// Can DynamoDB filter by it? Not by attributes that the index lacks, which it would treat as missing, and not by
     /// the key of the query, which it refuses.
-    fn is_sendable(&self, clause: &Condition) -> bool {
+    pub(super) fn is_sendable(&self, clause: &Condition) -> bool {
         let (path, queried) = (self.path, self.range.is_some());
         clause.only_uses(&|attribute| {
             path.holds(attribute)

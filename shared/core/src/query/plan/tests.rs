@@ -685,3 +685,47 @@ fn all_shards_of_an_index_that_answers_nothing_are_a_scan() {
     let refused = outcome(SHARDED, json!({ "table": "t", "where": { "n1": { ">": 3 } } }));
     assert_eq!(refused.unwrap_err().code(), "needs-scan");
 }
+
+/// Three entities of an owner. In `byTime` two of them have one form of sort key, the third has another.
+const TIMELINE: &str = r#"
+[tables.t]
+name = "tableOfTheCase"
+partition = "id"
+entity-attribute = "kind"
+attributes = { id = "string", owner = { type = "string", required = true }, n = { type = "number", required = true }, kind = "string" }
+indexes.byTime = { partition = { attribute = "PK" }, sort = { attribute = "SK" } }
+entities.a.indexes.byTime = { partition = "{owner}", sort = "{n:06}" }
+entities.b.indexes.byTime = { partition = "{owner}", sort = "{n:06}" }
+entities.c.indexes.byTime = { partition = "other-{owner}", sort = "{n:number}" }
+"#;
+
+#[test]
+fn entities_in_one_range_are_read_once_in_its_order() {
+    let asked = json!({ "owner": "ann", "n": { ">=": 7 } });
+    for order in [json!([]), json!(["n"]), json!(["owner", "-n"])] {
+        let request =
+            json!({ "table": "t", "entity": ["a", "b"], "where": asked, "order": order, "limit": 3 });
+        let plan = planned(TIMELINE, request);
+        assert_eq!(plan.accesses.len(), 1, "{order}");
+        assert!(plan.accesses[0].filter.is_always(), "no other entity has such a partition");
+        let Operation::Query { sort, .. } = &plan.accesses[0].operation else { panic!("{plan:?}") };
+        assert_eq!(sort.len(), 1, "{order}: the range stays");
+    }
+}
+
+#[test]
+fn entities_with_different_orders_in_one_range_are_read_apart() {
+    let shared = TIMELINE.replace("other-{owner}", "{owner}");
+    let accesses = |manifest: &str, entities: Value, order: Value| {
+        let asked = json!({ "owner": "ann" });
+        let request = json!({ "table": "t", "entity": entities, "where": asked, "order": order });
+        planned(manifest, request).accesses.len()
+    };
+    assert_eq!(accesses(&shared, json!(["a", "b"]), json!(["n"])), 1, "a filter excludes `c`");
+    assert_eq!(
+        accesses(&shared, json!(["a", "c"]), json!(["n"])),
+        2,
+        "`000007` and `7` are sorted differently"
+    );
+    assert_eq!(accesses(TIMELINE, json!(["a", "b"]), json!(["kind", "n"])), 2, "the kind comes first");
+}
