@@ -12,6 +12,7 @@ mod fold;
 mod init;
 mod load;
 mod local;
+mod measure;
 mod plan;
 mod retrofit;
 mod shell;
@@ -98,6 +99,11 @@ pub(crate) enum Command {
                             if a question stays without an answer, or the budget is too small. See docs/advise.md."
     )]
     Advise(advise::AdviseArgs),
+    /// Read a sample of a table, and write its figures as `expect` into the manifest, for better estimates and advice.
+    #[command(after_help = "Example:\n  keyfold measure orders --dry-run\n\n\
+                            Measured are the items of the table and of each entity, their size, the entries of each index, and how many have one\n\
+                            partition key value. Comments, and the rates that you wrote, stay.")]
+    Measure(measure::MeasureArgs),
     /// Ask a question of the manifest and print the answer; without a question, list them.
     #[command(after_help = "Examples:\n  keyfold ask\n  \
                             keyfold ask whenDidUserActOnResource resourceId=123bbb action=viewed accessedBy=joe1 timestamp.beginsWith=2017-03\n\n\
@@ -223,6 +229,7 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Completions { shell } => completions(*shell, out),
         Command::Plan { table, explain } => plan::run(globals, table.as_deref(), *explain, out),
         Command::Advise(args) => advise::run(globals, args, out),
+        Command::Measure(args) => measure::run(globals, args, out),
         Command::Ask(args) => ask::ask(globals, args, out),
         Command::Query(args) => ask::query(globals, args, out),
         Command::Put(args) => write::put(globals, args, out),

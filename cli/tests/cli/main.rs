@@ -9,6 +9,7 @@ mod index;
 mod init;
 mod local;
 mod manifest;
+mod measure;
 mod messy;
 mod plan;
 mod query;

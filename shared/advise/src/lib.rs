@@ -15,6 +15,7 @@
 
 mod advice;
 mod design;
+mod expectation;
 mod merge;
 mod missing;
 mod oracle;
@@ -34,6 +35,7 @@ use keyfold_core::manifest;
 use keyfold_core::model::{IndexKind, Model, Table};
 
 pub use self::advice::{Advice, AdvisedIndex, AdvisedQuestion, IndexState, Total};
+pub use self::expectation::with_expect;
 pub use self::price::Cost;
 use self::search::{Limits, Search, SearchError};
 

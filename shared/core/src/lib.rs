@@ -58,6 +58,7 @@ pub mod index;
 pub mod json;
 pub mod key;
 pub mod manifest;
+pub mod measure;
 pub mod model;
 pub mod query;
 pub mod retrofit;
