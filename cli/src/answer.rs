@@ -105,6 +105,7 @@ fn whole(plan: &QueryPlan, answer: &Answer, args: &AnswerArgs, out: &Output) -> 
         "count": answer.count,
         "more": answer.next.is_some(),
         "consumedReadUnits": answer.consumed_read_units,
+        "estimatedReadUnits": plan.estimated_units,
         "itemsRead": answer.items_read,
         "requests": answer.requests,
     });
@@ -140,8 +141,13 @@ fn show(
     }
     let more = if answer.next.is_some() { ", and there are more" } else { "" };
     say(format!(
-        "{} items{more}; {} read units, {} items read, {} requests\n",
-        answer.count, answer.consumed_read_units, answer.items_read, answer.requests
+        "{} items{more}; {} read units (estimate{} {}), {} items read, {} requests\n",
+        answer.count,
+        answer.consumed_read_units,
+        if args.all { " for each page" } else { "" },
+        plan.estimated_units,
+        answer.items_read,
+        answer.requests
     ));
     if answer.next.is_some() {
         say("use --all to read all pages\n".to_owned());

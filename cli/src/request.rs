@@ -108,6 +108,14 @@ fn condition(table: &Table, entities: &[EntityId], text: &str) -> anyhow::Result
         );
     };
     let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
+    // Otherwise `a==b` would silently ask for the value `=b`.
+    if value.starts_with(['=', '<', '>']) {
+        bail!(
+            "`{text}` has two operators after `{name}`\nhint: the operators are =, <>, <, <=, >, >=, ^= and *=; \
+             give a value that begins with `{}` in a --request",
+            &value[..1]
+        );
+    }
     let typed = |value: &str| value_of(table, entities, name, value);
     let several = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     Ok(match (operator, several, value.split_once("..")) {
@@ -167,6 +175,8 @@ mod tests {
         ] {
             assert_eq!(read_condition(text), expected, "{text}");
         }
-        assert!(read_condition("id").starts_with("error"));
+        for text in ["id", "id==c1", "id= =c1", "n=>5", "n>>5", "id^==a", "id<>=a"] {
+            assert!(read_condition(text).starts_with("error"), "{text}");
+        }
     }
 }

@@ -48,6 +48,9 @@ pub(crate) struct KeyArgs {
     /// An attribute of the item's key, or one that the key is folded from.
     #[arg(long, value_name = "NAME=VALUE", required = true)]
     pub(crate) key: Vec<String>,
+    /// The entity of the item [default: found from the attributes of `--key`].
+    #[arg(long, short, value_name = "ENTITY")]
+    pub(crate) entity: Option<String>,
     /// Only if the attribute has this value; NAME!? if it is absent.
     #[arg(long = "if", value_name = "NAME=VALUE")]
     pub(crate) conditions: Vec<String>,
@@ -84,7 +87,7 @@ pub(super) fn put(globals: &Globals, args: &PutArgs, out: &Output) -> anyhow::Re
 pub(super) fn update(globals: &Globals, args: &UpdateArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(&globals.manifest, out)?;
     let table = table(&model, &args.item.table)?;
-    let (key, expected) = (key(table, &args.item.key)?, expected(table, &args.item.conditions)?);
+    let (key, expected) = (key(table, &args.item)?, expected(table, &args.item.conditions)?);
     let mut change = Update::new().expecting(expected).reading();
     for text in &args.set {
         let (name, value) = assignment(table, text)?;
@@ -103,7 +106,7 @@ pub(super) fn update(globals: &Globals, args: &UpdateArgs, out: &Output) -> anyh
 pub(super) fn delete(globals: &Globals, args: &KeyArgs, out: &Output) -> anyhow::Result<ExitCode> {
     let model = model(&globals.manifest, out)?;
     let table = table(&model, &args.table)?;
-    let (key, expected) = (key(table, &args.key)?, expected(table, &args.conditions)?);
+    let (key, expected) = (key(table, args)?, expected(table, &args.conditions)?);
     block_on(async {
         let client = globals.client().await?;
         let deleted = delete_item(&client, table, &key, &expected).await;
@@ -147,9 +150,10 @@ fn failed(table: &Table, error: WriteError, refused: &'static str) -> anyhow::Er
     explained(error)
 }
 
-fn key(table: &Table, texts: &[String]) -> anyhow::Result<Item> {
-    let pairs = texts.iter().map(|text| assignment(table, text)).collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(pairs.into_iter().collect::<std::collections::HashMap<_, _>>().into())
+fn key(table: &Table, args: &KeyArgs) -> anyhow::Result<Item> {
+    let pairs = args.key.iter().map(|text| assignment(table, text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let key = pairs.into_iter().collect::<std::collections::HashMap<_, _>>().into();
+    of_entity(table, key, args.entity.as_deref())
 }
 
 /// The conditions on the item: `name=value`, `name:=JSON`, or `name!?` for an attribute that must be absent.

@@ -21,6 +21,17 @@ sort = "at"
 "#;
 const KEY: &str = "byUserPlace_pk";
 
+/// The sort key depends on the entity.
+const SHOP: &str = r#"
+[tables.shop]
+partition = "customer"
+sort = { attribute = "SK" }
+entity-attribute = "kind"
+attributes = { customer = "string", id = "string", kind = "string" }
+entities.order.sort = "ORDER#{id}"
+entities.note.sort = "NOTE#{id}"
+"#;
+
 struct Desk {
     site: Site,
 }
@@ -113,6 +124,21 @@ async fn an_update_takes_the_folded_keys_along_and_happens_only_as_expected() {
     desk.done(&update(&["--remove", "place", "--if", "place=museum", "--if", "count=7"]));
     let item = desk.item("v1").await.unwrap();
     assert!(!item.contains_key(KEY) && !item.contains_key("place"), "a key without its parts");
+}
+
+#[tokio::test]
+async fn an_entity_completes_the_key_of_an_update_and_of_a_deletion() {
+    let site = Site::new(SHOP);
+    site.create(site.table("shop"), false).await;
+    let desk = Desk { site };
+    desk.done(&["put", "shop", r#"{"customer":"ann","kind":"order","id":"7"}"#]);
+    let key = ["shop", "--key", "customer=ann", "--key", "id=7"];
+    let with = |command: &'static str, words: &[&'static str]| [&[command], &key[..], words].concat();
+    desk.done(&with("update", &["--entity", "order", "--set", "note=x"]));
+    desk.refused(&with("update", &["--entity", "note", "--set", "note=x"]), "item-not-found");
+    desk.refused(&with("update", &["--entity", "cat", "--set", "note=x"]), "item-unknown-entity");
+    let deleted = desk.done(&with("delete", &["--entity", "order"]));
+    assert_eq!(deleted["item"]["note"], "x");
 }
 
 #[tokio::test]
