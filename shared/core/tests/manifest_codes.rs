@@ -538,6 +538,9 @@ fn warnings() -> Vec<(&'static [&'static str], String)> {
 fn templates() -> Vec<(&'static [&'static str], String)> {
     let long = "x".repeat(1025);
     let folded = |template: &str| rest(&format!("[tables.t.indexes.byX]\npartition = \"{template}\""));
+    let filled = |misfit: &str| {
+        format!("\n[retrofits.r]\nfrom = \"t\"\nto = \"t\"\n[retrofits.r.misfits]\n{misfit} = \"absent\"\n#")
+    };
     let over = format!("[tables.t.indexes.byX]\nsort = \"{long}{{free}}\"");
     vec![
         (
@@ -575,6 +578,9 @@ fn templates() -> Vec<(&'static [&'static str], String)> {
         (&["hot-partition"], folded("{kind}-{ok}")),
         (&[], folded("{kind}-{id|shard:2}")),
         (&["native-would-serve"], folded("{kind}-{free}")),
+        // Items of other types than declared: a folded key omits them, and a native one would refuse their writes.
+        (&[], folded(&format!("{{kind}}-{{free}}\"{}", filled("free")))),
+        (&["native-would-serve"], folded(&format!("{{kind}}-{{free}}\"{}", filled("more")))),
         (
             &["native-would-serve"],
             rest("[tables.t.indexes.byX]\npartition = \"{free}\"\nsort = \"{n}-{kind}\"")

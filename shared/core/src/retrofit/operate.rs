@@ -50,6 +50,7 @@ mod sides;
 mod streams;
 mod switch;
 mod tidy;
+mod trial;
 
 pub use context::Limits;
 pub use effect::{

@@ -4,7 +4,7 @@
 //! which the way back fails, and the reason.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,8 @@ use crate::value::Item;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThereAndBack {
     back: Mapping,
-    entities: BTreeSet<Option<String>>,
+    /// The number of items that came back, by entity.
+    came_back: BTreeMap<Option<String>, u64>,
     refused: BTreeMap<(Option<String>, String), Tally>,
     changes: Diff,
 }
@@ -41,7 +42,7 @@ impl ThereAndBack {
     pub fn of(mapping: &Mapping) -> Option<ThereAndBack> {
         Some(ThereAndBack {
             back: mapping.reverse().ok()?,
-            entities: BTreeSet::new(),
+            came_back: BTreeMap::new(),
             refused: BTreeMap::new(),
             changes: Diff::default(),
         })
@@ -51,16 +52,19 @@ impl ThereAndBack {
     pub fn add(&mut self, source: &Item, mapped: &Item) {
         let mapping = self.back.forward();
         let entity = entity_name(mapping, source, mapped);
+        let came_back = self.came_back.entry(entity.clone()).or_default();
         let carried = self.back.carried(Cow::Borrowed(mapped));
         match &carried {
-            Ok(Some(again)) => self.changes.add(mapping, source, again),
+            Ok(Some(again)) => {
+                *came_back += 1;
+                self.changes.add(mapping, source, again);
+            }
             refused => {
                 let code = refused.as_ref().err().map_or("not-selected", QuarantineReason::code);
-                let tally = self.refused.entry((entity.clone(), code.to_owned())).or_default();
+                let tally = self.refused.entry((entity, code.to_owned())).or_default();
                 tally.add(mapping.source().key_of(source).as_ref());
             }
         }
-        self.entities.insert(entity);
     }
 
     /// Items that would not be carried back, by entity.
@@ -73,6 +77,11 @@ impl ThereAndBack {
         })
     }
 
+    /// Of these, the items of entities of which no item came back: such an entity has no way back.
+    pub fn lost(&self) -> impl Iterator<Item = NotCarriedBack<'_>> {
+        self.refused().filter(|one| self.came_back.get(&one.entity.map(str::to_owned)) == Some(&0))
+    }
+
     /// Attributes that come back changed: folded keys of the source that are not as the manifest makes them.
     pub fn changes(&self) -> &Diff {
         &self.changes
@@ -81,7 +90,7 @@ impl ThereAndBack {
     /// Entities of the source of which no item was tried.
     pub fn untried(&self) -> impl Iterator<Item = &str> {
         let entities = self.back.forward().source().entities.iter().map(|entity| entity.name.as_str());
-        entities.filter(|name| !self.entities.contains(&Some((*name).to_owned())))
+        entities.filter(|name| !self.came_back.contains_key(&Some((*name).to_owned())))
     }
 
     /// As a document.

@@ -1,6 +1,7 @@
 //! The estimate and what was found on items, for people: rows of a name and a value, and tables.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::RetrofitEstimate;
 use crate::cost::{Prices, WriteUnits};
@@ -8,7 +9,7 @@ use crate::retrofit::diff::{Diff, DiffLine};
 use crate::retrofit::mapping::{Cause, Mapping, NoWayBack};
 use crate::retrofit::misfit::keys;
 use crate::retrofit::protocol_choice::ProtocolReason;
-use crate::retrofit::there_and_back::ThereAndBack;
+use crate::retrofit::there_and_back::{NotCarriedBack, ThereAndBack};
 use crate::value::Item;
 
 impl RetrofitEstimate {
@@ -61,8 +62,13 @@ impl RetrofitEstimate {
 
     /// Can writers be moved back once they have moved?
     fn way_back(&self, mapping: &Mapping) -> String {
-        let fails = self.there_and_back.as_ref().is_some_and(|tried| tried.refused().next().is_some());
+        let tried = self.there_and_back.as_ref();
+        let fails = tried.is_some_and(|tried| tried.refused().next().is_some());
+        let is_lost = tried.is_some_and(|tried| tried.lost().next().is_some());
         match mapping.reverse() {
+            Ok(_) if is_lost => {
+                "not for every entity: see below; `switch` is refused without `--for-good`".to_owned()
+            }
             Ok(_) if fails => {
                 "not for every item: see below; `switch --back` is refused while such an item changes"
                     .to_owned()
@@ -124,6 +130,13 @@ impl Diff {
         let head = ["entity", "attribute", "change", "items", "because", "key of", "for example"];
         let head = std::iter::once(head.map(str::to_owned).to_vec());
         head.chain(self.lines().map(found)).chain(others.map(other)).collect()
+    }
+}
+
+impl fmt::Display for NotCarriedBack<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entity = self.entity.map_or("no entity".to_owned(), |name| format!("entity `{name}`"));
+        write!(f, "{} of {entity} (`{}`), for example {}", self.items, self.code, keys(self.examples))
     }
 }
 

@@ -271,10 +271,8 @@ fn an_id_goes_where_the_target_has_it() {
     assert_eq!(to_entities.target_item(&stored).unwrap(), Some(stored), "the target reads its key");
 }
 
-/// The source's key comes along as data. The target's writers cannot read an id from it, and their keys are made of that id.
-#[test]
-fn an_id_that_the_targets_keys_fold_is_stored_unless_one_of_them_tells_it() {
-    let manifest = r##"
+/// The target stores the id of an item that has no other key with it.
+const STORES_AN_ID: &str = r##"
 [tables.aaa]
 partition = { attribute = "PK" }
 attributes = { id = { type = "string", from-key = true }, state = "string" }
@@ -288,7 +286,11 @@ indexes.byState = { partition = "{state}#{id}" }
 from = "aaa"
 to = "bbb"
 "##;
-    let there = mapping(manifest, "r");
+
+/// The source's key comes along as data. The target's writers cannot read an id from it, and their keys are made of that id.
+#[test]
+fn an_id_that_the_targets_keys_fold_is_stored_unless_one_of_them_tells_it() {
+    let there = mapping(STORES_AN_ID, "r");
     for (stored, added) in [
         (r##"{"PK":{"S":"c#a7"}}"##, "PK2 byId_pk id"),
         (r##"{"PK":{"S":"c#a7"},"state":{"S":"open"}}"##, "PK2 byId_pk byState_pk"),
@@ -518,6 +520,22 @@ fn there_and_back_tells_for_which_entity_the_way_back_changes_or_fails() {
     let changes: Vec<_> =
         tried.changes().lines().map(|line| (line.entity, line.attribute, line.items)).collect();
     assert_eq!(changes, [(Some("customer"), "GSI1PK", 1), (Some("customer"), "GSI1SK", 1)]);
+}
+
+#[test]
+fn items_that_come_back_with_an_id_stored_are_listed() {
+    use crate::retrofit::{Epoch, Job, RetrofitEstimate};
+    let stored = [
+        r##"{"PK":{"S":"c#a7"}}"##,
+        r##"{"PK":{"S":"c#a8"},"state":{"S":"open"}}"##,
+        r##"{"PK":{"S":"x"}}"##,
+    ];
+    let job = Job::new(mapping(STORES_AN_ID, "r"), Epoch::FIRST);
+    let estimate = RetrofitEstimate::of_sample(&job, 3, &stored.map(item)).unwrap();
+    let tried = estimate.there_and_back.unwrap();
+    assert_eq!(tried.refused().count(), 0);
+    let table = tried.table(job.mapping());
+    assert_eq!(table, [["c", "`id` of `aaa` is added", "1", r##"{"PK":{"S":"c#a7"}}"##]]);
 }
 
 #[test]

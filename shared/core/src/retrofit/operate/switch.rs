@@ -3,6 +3,7 @@
 //!
 //! | stage | what happens | a failure | where |
 //! |---|---|---|---|
+//! | trial | items are mapped to the target and back | ends the command | `before` |
 //! | tidy | tombstones are swept, then both sides are compared | ends the command | `before` |
 //! | gates, policies | everything that can refuse refuses here | ends the command | `before` |
 //! | reading | the streams are read up to now, for a limited time; what is older than a minute is carried over | ends the command | `before`, `drain` |
@@ -37,6 +38,7 @@ use super::parts::{Part, PartStep, Passes, Rows, Seals, Store, Stored, advance};
 use super::policies::{PolicyRightsCheck, PolicySync, TABLES, model};
 use super::proof::Proving;
 use super::tidy::TidyMachine;
+use super::trial::Trial;
 use crate::retrofit::control::{Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::job::Job;
@@ -78,7 +80,9 @@ pub enum Writers {
 
 #[derive(Debug, Clone, PartialEq)]
 enum SwitchStage {
-    /// Tombstones are swept first.
+    /// Does every item come back?
+    Trying(Box<Trial>),
+    /// Tombstones are swept.
     Tidying(TidyMachine),
     /// And both sides compared.
     Comparing(Passes),
@@ -378,6 +382,10 @@ impl SwitchMachine {
     /// The stage that follows the reply; `None` if it is not over yet.
     fn next_stage(&mut self, context: &mut OperationContext, reply: Reply) -> Option<SwitchStage> {
         Some(match &mut self.stage {
+            SwitchStage::Trying(trial) => match advance(&mut **trial, context, reply)? {
+                Ok(()) => self.begin_checks(context),
+                Err(outcome) => SwitchStage::Over(outcome),
+            },
             SwitchStage::Tidying(tidying) => {
                 let outcome = advance(tidying, context, reply)?;
                 self.tidied(context, outcome)
@@ -491,6 +499,7 @@ impl Part for SwitchMachine {
     fn next(&self, context: &OperationContext) -> PartStep<Outcome> {
         PartStep::Ask(match &self.stage {
             SwitchStage::Over(outcome) => return PartStep::Over((**outcome).clone()),
+            SwitchStage::Trying(trial) => return trial.next(context).pending(),
             SwitchStage::Tidying(tidying) => return tidying.next(context).pending(),
             SwitchStage::Comparing(passes) => return passes.next(context).pending(),
             SwitchStage::Gates(check) => return check.next(context).pending(),

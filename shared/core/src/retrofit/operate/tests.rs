@@ -472,3 +472,4 @@ fn in_place_a_table_without_traffic_can_be_switched_unproven() {
 mod faults_tests;
 mod items_tests;
 mod stop_tests;
+mod trial_tests;

@@ -13,6 +13,7 @@ use crate::retrofit::operate::parts::{Part, PartStep, Passes};
 use crate::retrofit::operate::policies::{PolicyRightsCheck, check_exempt};
 use crate::retrofit::operate::proof::Proving;
 use crate::retrofit::operate::tidy::TidyMachine;
+use crate::retrofit::operate::trial::Trial;
 use crate::retrofit::progress;
 use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::request::TableRole;
@@ -44,6 +45,17 @@ impl SwitchMachine {
         if let Some(refused) = self.check_way_back(context) {
             return over(refused);
         }
+        let is_before = matches!(head.phase, Phase::Running | Phase::Tidying | Phase::Tidy);
+        let is_to_try = is_before && self.to == Phase::Reversed && !self.options.unproven;
+        match Trial::of(context).filter(|_| is_to_try) {
+            Some(trial) => SwitchStage::Trying(Box::new(trial)),
+            None => self.begin_checks(context),
+        }
+    }
+
+    /// The first step of a switch whose way back is not in doubt.
+    pub(super) fn begin_checks(&mut self, context: &OperationContext) -> SwitchStage {
+        let head = context.head();
         let is_tidied = head.keeps_rows() && head.swept;
         match head.phase {
             Phase::Running | Phase::Tidying | Phase::Tidy if self.from == Phase::Tidy && !is_tidied => {
@@ -102,7 +114,8 @@ impl SwitchMachine {
 
     fn check_way_back(&self, context: &OperationContext) -> Option<Outcome> {
         let why = context.mapping.reverse().err().filter(|_| self.to != Phase::Settled)?;
-        let message = format!("retrofit `{}` has no way back: {why}", context.mapping.name());
+        let reason = why.of(&context.mapping);
+        let message = format!("retrofit `{}` has no way back: {reason}", context.mapping.name());
         Some(Outcome::refused("no-way-back", message).hinted(why.hint()))
     }
 

@@ -1,0 +1,96 @@
+//! The trial of the way back before a switch.
+
+use super::faults_tests::played;
+use super::*;
+use crate::index::fixture::item;
+use crate::manifest::parse;
+
+/// The target does not fold `total`. On the way back the source's index does, and a total of five digits does not fit its key.
+const SHOP: &str = r##"
+[tables.shop]
+partition = { attribute = "PK" }
+indexes.byTotal = { partition = { attribute = "T" } }
+[tables.shop.entities.customer]
+when = { PK = { begins-with = "c#" } }
+partition = "c#{id}"
+attributes = { id = { type = "string", from-key = true } }
+[tables.shop.entities.order]
+when = { PK = { begins-with = "o#" } }
+partition = "o#{id}"
+indexes.byTotal.partition = "total#{total:04}"
+attributes = { id = { type = "string", from-key = true }, total = "number" }
+[tables.new]
+partition = { attribute = "k", fold = "{PK}" }
+attributes = { PK = "string" }
+[retrofits.moved]
+from = "shop"
+to = "new"
+"##;
+
+const CUSTOMER: &str = r##"{"PK":{"S":"c#1"}}"##;
+const ORDER: &str = r##"{"PK":{"S":"o#1"},"total":{"N":"1234"}}"##;
+const WIDE: &str = r##"{"PK":{"S":"o#2"},"total":{"N":"12345"}}"##;
+
+/// A switch where the scan of the source has these pages.
+fn switched(pages: &[&[&str]], switch: Switch) -> (World, Outcome) {
+    let parsed = parse("keyfold.toml", SHOP);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    let mut world = World::of(Mapping::of(&model, "moved").unwrap());
+    compared(&mut world);
+    let mut pages = pages.iter();
+    let outcome = played(&mut world, Command::Switch(switch), |_, _, effect| {
+        let Effect::Page { of: PageSource::Scan(TableRole::Source), .. } = effect else { return None };
+        let items: Vec<Item> = pages.next()?.iter().map(|text| item(text)).collect();
+        let last = (!pages.as_slice().is_empty()).then(|| items[0].clone());
+        Some(Ok(Reply::Page { items, last }))
+    });
+    assert!(pages.as_slice().is_empty(), "every page is read");
+    (world, outcome)
+}
+
+#[test]
+fn an_entity_that_cannot_come_back_is_named_before_anything_is_written() {
+    for check in [false, true] {
+        let (world, outcome) = switched(&[&[CUSTOMER, WIDE]], Switch { check, ..by_policy() });
+        assert_eq!((outcome.end, &*outcome.code), (End::Refused, "entity-without-way-back"));
+        assert_eq!((outcome.open, world.head().phase), (OpenTable::Source, Phase::Tidy));
+        let text = outcome.text();
+        assert!(text.contains("1 of entity `order` (`item-key-not-foldable`), for example"), "{text}");
+        assert!(!world.effects.iter().any(|effect| ["send", "set-policy", "pass"].contains(effect)));
+    }
+}
+
+#[test]
+fn single_items_that_cannot_come_back_are_a_note() {
+    let (_, outcome) = switched(&[&[CUSTOMER, WIDE, ORDER]], by_policy());
+    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    assert!(outcome.notes.iter().any(|note| note.contains("1 of entity `order`")), "{:?}", outcome.notes);
+    let (_, outcome) = switched(&[&[CUSTOMER, ORDER]], by_policy());
+    assert_eq!((outcome.end, outcome.notes), (End::Done, Vec::new()));
+}
+
+#[test]
+fn the_trial_reads_on_until_it_has_met_every_entity() {
+    let (_, outcome) = switched(&[&[CUSTOMER], &[CUSTOMER], &[WIDE]], by_policy());
+    assert_eq!(outcome.code, "entity-without-way-back");
+    let (_, outcome) = switched(&[&[CUSTOMER]], by_policy());
+    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    assert!(outcome.notes[0].contains("was not tried for these entities"), "{:?}", outcome.notes);
+}
+
+#[test]
+fn writers_who_move_for_good_need_no_trial() {
+    let for_good = Switch { for_good: true, ..by_policy() };
+    let (world, outcome) = switched(&[], for_good);
+    assert_eq!((outcome.end, world.head().phase), (End::Done, Phase::Settled), "{}", outcome.text());
+}
+
+#[test]
+fn a_key_that_can_move_is_named_before_anything_is_read() {
+    let mut world = World::tidy("rekeyed");
+    let outcome = world.drive(Command::Switch(by_policy())).unwrap();
+    assert_eq!((outcome.end, &*outcome.code), (End::Refused, "no-way-back"));
+    let reason = "(the target's key contains `resourceId`, which can change)";
+    assert!(outcome.message.contains(reason), "{}", outcome.text());
+    assert!(!world.effects.contains(&"page"), "{:?}", world.effects);
+}
