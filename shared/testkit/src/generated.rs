@@ -36,5 +36,6 @@ pub fn play(
 }
 
 pub use draw::{DrawnRetrofit, Shape};
-pub use history::{Counts, history};
+pub use history::history;
+pub use judge::{Counts, Judge};
 pub use mutant::Mutant;

@@ -13,7 +13,7 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::draw::DrawnRetrofit;
-use super::judge::Judge;
+use super::judge::{Counts, Judge};
 use super::messy;
 use super::mutant::Mutant;
 use super::world::{Items, World, control_table, key_text};
@@ -25,38 +25,6 @@ const ITEMS_MAX: usize = 8;
 const MOVES_MAX: usize = 60;
 /// How often the quarantine is released: of two items that claim one key, one may have gone.
 const RELEASES: usize = 2;
-
-/// Counts of one history, or of several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Items that the judge compared.
-    pub judged: u64,
-    /// Of these, items that the retrofit had changed.
-    pub changed: u64,
-    /// Items in quarantine at the end.
-    pub quarantined: u64,
-    /// Items that were planted wrong, for `verify` to find.
-    pub planted: u64,
-    /// Items that were carried back, and compared.
-    pub back: u64,
-    /// Items that were refused on the way back.
-    pub refused_back: u64,
-}
-
-impl Counts {
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(self, other: Counts) -> Counts {
-        Counts {
-            judged: self.judged + other.judged,
-            changed: self.changed + other.changed,
-            quarantined: self.quarantined + other.quarantined,
-            planted: self.planted + other.planted,
-            back: self.back + other.back,
-            refused_back: self.refused_back + other.refused_back,
-        }
-    }
-}
 
 /// Plays the history of this seed; `Err` says what is wrong at its end.
 pub fn history(drawn: &DrawnRetrofit, seed: u64, mutant: Option<Mutant>) -> Result<Counts, String> {
@@ -231,43 +199,11 @@ impl Play<'_> {
             back: false,
         };
         let quarantined = self.quarantined(mapping.source());
-        let mut counts = Counts { quarantined: quarantined.len() as u64, ..self.counts };
-        let mut carried: Items = Items::new();
-        for (place, item) in self.world.items(TableRole::Target) {
-            if item.contains_key(TOMBSTONE_ATTRIBUTE) {
-                continue;
-            }
-            let Some(owner) = mapping.owner(item) else { return wrong("an item of nobody", item) };
-            if carried.insert(owner.to_string(), item.clone()).is_some() {
-                return wrong("an item is at two places", place);
-            }
-        }
-        for (key, before) in &self.truth {
-            let after = carried.remove(key);
-            if quarantined.contains(key) {
-                continue;
-            }
-            let takes = mapping.selects(before);
-            let after = match (takes || mapping.protocol() == Protocol::InPlace, after) {
-                (true, Some(after)) => after,
-                (true, None) => return wrong("an item is missing", before),
-                (false, Some(after)) => return wrong("an item was not to be taken", &after),
-                (false, None) => continue,
-            };
-            let after = messy::without_marks(&after);
-            let fault = match takes {
-                true => judge.fault(before, &after),
-                false => judge.unannounced(before, &after),
-            };
-            if let Some(fault) = fault {
-                return Err(format!("{fault}\nbefore {before:?}\nafter {after:?}\n{}", drawn.manifest));
-            }
-            counts.judged += 1;
-            counts.changed += u64::from(*before != after);
-        }
-        carried.retain(|key, _| !quarantined.contains(key));
-        self.counts = counts;
-        if carried.is_empty() { Ok(()) } else { wrong("items that the source does not have", &carried) }
+        let target = self.world.items(TableRole::Target).values();
+        let judged = judge.tables(mapping, &self.truth, target, &quarantined);
+        let judged = judged.map_err(|fault| format!("{fault}\n{}", drawn.manifest))?;
+        self.counts = Counts { quarantined: quarantined.len() as u64, ..self.counts }.plus(judged);
+        Ok(())
     }
 
     /// The class of every item of both sides.

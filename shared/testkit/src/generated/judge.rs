@@ -3,13 +3,48 @@
 //! It knows no mapping. Of every attribute that differs it asks whether the announcement has it and explains the change; of every
 //! attribute that was announced it asks whether its value is the right one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::key::FoldError;
 use keyfold_core::model::{FoldRule, Index, KeyAttribute, KeySource, Remedy, Retrofit, Table};
+use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::mapping::Announced;
-use keyfold_core::retrofit::{Cause, ChangeOf};
+use keyfold_core::retrofit::{Cause, ChangeOf, Mapping, Protocol};
 use keyfold_core::value::{AttributeValue, Item, Name, equal};
+
+use super::messy;
+
+/// Counts of one history, or of several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Items that the judge compared.
+    pub judged: u64,
+    /// Of these, items that the retrofit had changed.
+    pub changed: u64,
+    /// Items in quarantine at the end.
+    pub quarantined: u64,
+    /// Items that were planted wrong, for `verify` to find.
+    pub planted: u64,
+    /// Items that were carried back, and compared.
+    pub back: u64,
+    /// Items that were refused on the way back.
+    pub refused_back: u64,
+}
+
+impl Counts {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            judged: self.judged + other.judged,
+            changed: self.changed + other.changed,
+            quarantined: self.quarantined + other.quarantined,
+            planted: self.planted + other.planted,
+            back: self.back + other.back,
+            refused_back: self.refused_back + other.refused_back,
+        }
+    }
+}
 
 /// Both sides of a retrofit in one direction.
 pub struct Judge<'j> {
@@ -26,6 +61,48 @@ pub struct Judge<'j> {
 }
 
 impl Judge<'_> {
+    /// Compares whole tables: the source's items as applications wrote them (`truth`), and those of the target. An item in quarantine, by
+    /// its key in the source, may be anywhere.
+    pub fn tables<'i>(
+        &self,
+        mapping: &Mapping,
+        truth: &BTreeMap<String, Item>,
+        target: impl Iterator<Item = &'i Item>,
+        quarantined: &BTreeSet<String>,
+    ) -> Result<Counts, String> {
+        let mut carried: BTreeMap<String, &Item> = BTreeMap::new();
+        for item in target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE)) {
+            let owner = mapping.owner(item).ok_or_else(|| format!("an item without an owner: {item:?}"))?;
+            if let Some(other) = carried.insert(owner.to_string(), item) {
+                return Err(format!("an item is at two places: {item:?} {other:?}"));
+            }
+        }
+        let mut counts = Counts::default();
+        for (key, before) in truth {
+            let after = carried.remove(key);
+            if quarantined.contains(key) {
+                continue;
+            }
+            let takes = mapping.selects(before);
+            let after = match (takes || mapping.protocol() == Protocol::InPlace, after) {
+                (true, Some(after)) => messy::without_marks(after),
+                (true, None) => return Err(format!("an item is missing: {before:?}")),
+                (false, Some(after)) => return Err(format!("an item was not to be taken: {after:?}")),
+                (false, None) => continue,
+            };
+            let fault = if takes { self.fault(before, &after) } else { self.unannounced(before, &after) };
+            if let Some(fault) = fault {
+                return Err(format!("{fault}\nbefore {before:?}\nafter {after:?}"));
+            }
+            counts.judged += 1;
+            counts.changed += u64::from(*before != after);
+        }
+        match carried.iter().find(|(key, _)| !quarantined.contains(*key)) {
+            Some((_, item)) => Err(format!("an item that the source does not have: {item:?}")),
+            None => Ok(counts),
+        }
+    }
+
     /// The fault of an item, if what it became is not the item changed as announced, and in nothing else.
     pub fn fault(&self, before: &Item, after: &Item) -> Option<String> {
         let names: BTreeSet<&str> = before.keys().chain(after.keys()).map(Name::as_str).collect();
