@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
+use serde_json::Value;
+
 use crate::backfill::Backfill;
 use crate::deployment::Deployment;
 use crate::slices::Slices;
@@ -65,11 +68,15 @@ impl Carrying {
 pub(crate) struct Verifiers(Vec<Slices>);
 
 impl Verifiers {
+    /// Ends them after a whole pass; how many there were, and the last answers, by side.
+    pub(crate) async fn finish(self) -> Vec<(u64, Vec<Value>)> {
+        join_all(self.0.into_iter().map(Slices::finish)).await
+    }
+
     /// Compares once more, and finds no difference; how many comparisons there were.
     pub(crate) async fn clean(self) -> u64 {
         let mut compared = 0;
-        for side in self.0 {
-            let (passes, ends) = side.finish().await;
+        for (passes, ends) in self.finish().await {
             compared += passes;
             for end in &ends {
                 assert_eq!(end["counts"]["same"], end["counts"]["items"], "{end}");

@@ -37,21 +37,26 @@ pub(crate) struct Deployment {
 impl Deployment {
     /// The tables, and old items in the source, which has a stream.
     pub(crate) async fn start(source: &str) -> Deployment {
-        let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
+        let deployment = Deployment::of(MANIFEST, source).await;
+        let unaware = deployment.unaware(source);
+        load(&deployment.dynamo.client(), &unaware, stream::iter((0..OLD_ITEMS).map(old_item)))
+            .await
+            .unwrap();
+        deployment
+    }
+
+    /// The empty tables of a manifest; the source has a stream.
+    pub(crate) async fn of(text: &str, source: &str) -> Deployment {
+        let model = manifest::parse("keyfold.toml", text).model.unwrap();
         let dynamo = EmbeddedDynamo::memory().unwrap();
         let (read, written): (Vec<&Table>, Vec<&Table>) =
             model.tables.iter().partition(|table| table.id == source);
         dynamo.create_tables(read, TableOptions { stream: true }).await.unwrap();
         dynamo.create_tables(written, TableOptions::default()).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("keyfold.toml"), MANIFEST).unwrap();
+        std::fs::write(folder.path().join("keyfold.toml"), text).unwrap();
         let endpoint = dynamo.endpoint().to_owned();
-        let deployment = Deployment { dynamo, endpoint, folder, model };
-        let unaware = deployment.unaware(source);
-        load(&deployment.dynamo.client(), &unaware, stream::iter((0..OLD_ITEMS).map(old_item)))
-            .await
-            .unwrap();
-        deployment
+        Deployment { dynamo, endpoint, folder, model }
     }
 
     pub(crate) fn model(&self) -> &Model {
@@ -110,20 +115,25 @@ impl Deployment {
         self.items(id).await.iter().filter(|item| item.contains_key(TOMBSTONE)).count()
     }
 
-    /// Every item of a table.
+    /// Every item of a table, as texts.
     pub(crate) async fn items(&self, id: &str) -> Vec<Plain> {
+        self.stored(&self.table(id).name).await.iter().map(plain).collect()
+    }
+
+    /// Every item of the table with this name.
+    pub(crate) async fn stored(&self, name: &str) -> Vec<Item> {
         let client = self.dynamo.client();
         let (mut items, mut start_key) = (Vec::new(), None);
         loop {
             let page = PageRequest {
-                table: self.table(id).name.clone(),
+                table: name.to_owned(),
                 limit: Some(PAGE_ITEMS),
                 consistent: true,
                 start_key,
                 ..PageRequest::default()
             };
             let page = scan_page(&client, &ScanPage { page, segment: None }).await.unwrap();
-            items.extend(page.items.iter().map(plain));
+            items.extend(page.items);
             start_key = page.last_key;
             if start_key.is_none() {
                 return items;

@@ -6,7 +6,8 @@
 //! as the machine allows. At the end an independent comparison must agree with the command's.
 //!
 //! A retrofit is a [`scenario`]; [`carrying`] chooses the programs, [`slices`] runs a function, [`backfill`] the
-//! command, [`tidy`] the command that deletes the target's tombstones; [`switching`] moves writers there and back.
+//! command, [`tidy`] the command that deletes the target's tombstones; [`switching`] moves writers there and back;
+//! [`generated`] plays random manifests.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::print_stdout, reason = "how to repeat a run, and what it did, is shown with --nocapture")]
@@ -14,6 +15,7 @@
 mod backfill;
 mod carrying;
 mod deployment;
+mod generated;
 mod killable;
 mod own;
 mod programs;

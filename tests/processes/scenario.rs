@@ -14,7 +14,7 @@ use crate::tidy::Tidying;
 use crate::writers::Writers;
 
 /// The default number of kills.
-const KILLS_DEFAULT: usize = 8;
+pub(crate) const KILLS_DEFAULT: usize = 8;
 /// Minimum number of writes.
 const WRITES_MIN: u64 = 1500;
 /// The shortest and the longest time between two kills, in milliseconds.
@@ -47,7 +47,7 @@ pub(crate) struct Scenario {
 }
 
 #[derive(Debug, Default)]
-struct Kills {
+pub(crate) struct Kills {
     replicator: usize,
     backfill: usize,
     verifier: usize,
@@ -67,7 +67,7 @@ impl Scenario {
         println!("{} by {:?}: KEYFOLD_SEED={seed} KEYFOLD_KILLS={kills}", self.retrofit, self.means);
         let begun = Instant::now();
         let deployment = Arc::new(Deployment::start(self.source).await);
-        let (function, poller) = self.follow(&deployment).await;
+        let (function, poller) = follow(&deployment, self.retrofit, self.source).await;
         deployment.done(&["run", self.retrofit, "--until", "start"]).await;
 
         let unaware = deployment.unaware(self.source);
@@ -137,31 +137,6 @@ impl Scenario {
         carrying
     }
 
-    /// The replicator, fed with writes from now on. Existing items are left to the backfill.
-    async fn follow(&self, deployment: &Deployment) -> (Arc<LocalFunction>, StreamPoller) {
-        let options = FunctionOptions::of(program("replicator"))
-            .env("KEYFOLD_MANIFEST", deployment.manifest().to_str().unwrap())
-            .env("KEYFOLD_ENDPOINT", deployment.dynamo.endpoint())
-            .env("KEYFOLD_RETROFIT", self.retrofit);
-        let log = Some(deployment.folder.path().join("replicator.log"));
-        let options = FunctionOptions { concurrency: REPLICATORS, log, ..options };
-        let function = Arc::new(LocalFunction::new(options));
-        let options = PollerOptions {
-            start: Start::Latest,
-            batch_records: 50,
-            parallel: REPLICATORS,
-            retries_max: RETRIES_MAX,
-            retry_pause: Duration::from_millis(5),
-            on_failure: Some(deployment.folder.path().join("failures.jsonl")),
-            ..PollerOptions::default()
-        };
-        let table = &deployment.table(self.source).name;
-        let poller = StreamPoller::start(deployment.dynamo.database(), table, Arc::clone(&function), options)
-            .await
-            .unwrap();
-        (function, poller)
-    }
-
     /// Checks that the command's verification and our own agree.
     async fn agrees(&self, deployment: &Deployment) {
         let found: Vec<Plain> = deployment.items(self.target).await;
@@ -201,6 +176,35 @@ impl Scenario {
     }
 }
 
+/// The replicator, fed with writes from now on. Existing items are left to the backfill.
+pub(crate) async fn follow(
+    deployment: &Deployment,
+    retrofit: &str,
+    source: &str,
+) -> (Arc<LocalFunction>, StreamPoller) {
+    let options = FunctionOptions::of(program("replicator"))
+        .env("KEYFOLD_MANIFEST", deployment.manifest().to_str().unwrap())
+        .env("KEYFOLD_ENDPOINT", deployment.dynamo.endpoint())
+        .env("KEYFOLD_RETROFIT", retrofit);
+    let log = Some(deployment.folder.path().join("replicator.log"));
+    let options = FunctionOptions { concurrency: REPLICATORS, log, ..options };
+    let function = Arc::new(LocalFunction::new(options));
+    let options = PollerOptions {
+        start: Start::Latest,
+        batch_records: 50,
+        parallel: REPLICATORS,
+        retries_max: RETRIES_MAX,
+        retry_pause: Duration::from_millis(5),
+        on_failure: Some(deployment.folder.path().join("failures.jsonl")),
+        ..PollerOptions::default()
+    };
+    let table = &deployment.table(source).name;
+    let poller = StreamPoller::start(deployment.dynamo.database(), table, Arc::clone(&function), options)
+        .await
+        .unwrap();
+    (function, poller)
+}
+
 /// The gates of the cut-over, once the leases of killed processes have expired.
 async fn gates(deployment: &Deployment, retrofit: &str) -> Value {
     let begun = Instant::now();
@@ -216,7 +220,7 @@ async fn gates(deployment: &Deployment, retrofit: &str) -> Value {
 }
 
 /// Kills `kills` times, at random: a replicator during a batch, the backfill, or a verifier.
-async fn kill(function: &LocalFunction, carrying: &Carrying, kills: usize, seed: u64) -> Kills {
+pub(crate) async fn kill(function: &LocalFunction, carrying: &Carrying, kills: usize, seed: u64) -> Kills {
     let mut random = fastrand::Rng::with_seed(!seed);
     let mut killed = Kills::default();
     while killed.all() < kills {
@@ -231,6 +235,6 @@ async fn kill(function: &LocalFunction, carrying: &Carrying, kills: usize, seed:
     killed
 }
 
-fn variable(name: &str) -> Option<u64> {
+pub(crate) fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
