@@ -10,7 +10,7 @@ import boto3
 
 import keyfold
 
-tables = keyfold.load(Path(os.environ.get("KEYFOLD_MANIFEST", "keyfold.toml")))
+tables = keyfold.load(Path(os.environ.get("KEYFOLD_MANIFEST", "keyfold.toml")).read_text(encoding="utf-8"))
 client = boto3.client("dynamodb")
 
 event = {
@@ -20,8 +20,9 @@ event = {
     "accessedBy": "ann",
     "timestamp": "2017-03-05T10:00:00.000",
 }
-tables.put_item(client, "audit", event)
+arguments = tables.put("audit", event)
+boto3.resource("dynamodb").Table(arguments.pop("TableName")).put_item(**arguments)
 
-asked = {"resourceId": "123bbb", "action": "viewed", "accessedBy": "ann"}
-for item in tables.ask(client, "whenDidUserActOnResource", asked):
+where = {"resourceId": "123bbb", "action": "viewed", "accessedBy": "ann"}
+for item in tables.items(client, {"table": "audit", "where": where, "order": "-timestamp"}):
     print(item["timestamp"], item["accessedBy"])

@@ -10,10 +10,10 @@ use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_dynamo::retrofit::KnownReadiness;
 use keyfold_dynamo::{Answer, Client, Position, RunOptions, run as run_plan};
+use keyfold_edge::plain_item;
 use serde_json::json;
 
 use crate::globals::Globals;
-use crate::items::plain;
 use crate::output::Output;
 use crate::refusal::Refusal;
 use crate::request;
@@ -110,7 +110,7 @@ fn whole(plan: &QueryPlan, answer: &Answer, args: &AnswerArgs, out: &Output) -> 
         "requests": answer.requests,
     });
     if !plan.count {
-        value["items"] = answer.items.iter().map(plain).collect();
+        value["items"] = answer.items.iter().map(plain_item).collect();
     }
     if args.explain {
         value["plan"] = serde_json::to_value(explain(plan))?;

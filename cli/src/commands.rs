@@ -7,11 +7,13 @@ mod bundle;
 mod check;
 mod console;
 mod demo;
+mod doctor;
 mod explain;
 mod fold;
 mod init;
 mod load;
 mod local;
+mod mcp;
 mod measure;
 mod plan;
 mod retrofit;
@@ -177,6 +179,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  keyfold bundle --out bundle\n  keyfold bundle --functions release --upload s3://my-bucket/keyfold"
     )]
     Bundle(bundle::BundleArgs),
+    /// Check credentials, region, endpoint, tables, indexes, streams and rights, and say what to do. Only reads.
+    #[command(
+        after_help = "Examples:\n  keyfold doctor\n  keyfold doctor --endpoint http://127.0.0.1:8000 --json\n\n\
+                            It costs half a read unit for each table and index of the manifest. The exit code is 1 if there is a problem."
+    )]
+    Doctor,
     /// Look at tables, indexes, questions and retrofits in your browser, until ctrl-C. Only reads.
     #[command(
         after_help = "Examples:\n  keyfold console\n  keyfold console --endpoint http://127.0.0.1:8000\n\n\
@@ -192,6 +200,14 @@ pub(crate) enum Command {
         after_help = "Example:\n  keyfold local --data ./data\n\nThen, for example:\n  keyfold query --endpoint http://127.0.0.1:8000 --table audit --where id=e1"
     )]
     Local(local::LocalArgs),
+    /// Serve the manifest's tables to agents over MCP (standard input and output): read-only, priced, within a budget.
+    #[command(
+        after_help = "Examples:\n  keyfold mcp --hide email --day-max 5000\n  keyfold mcp --policy\n\n\
+                            A client starts it: {\"command\": \"keyfold\", \"args\": [\"mcp\", \"--manifest\", \"/path/to/keyfold.toml\"]}. No tool writes.\n\
+                            Units are DynamoDB's read units. A call can exceed its cap, and the last call its budget, by one page (at most\n\
+                            128 units, 256 strongly consistent). See docs/mcp.md."
+    )]
+    Mcp(mcp::McpArgs),
     /// Write a manifest from what you have: a live table, a model, a template, a schema, items.
     #[command(after_help = "Examples:\n  keyfold init --table Helpdesk --endpoint http://127.0.0.1:8000\n  \
                             keyfold init template.yaml entities.json --out keyfold.toml\n  \
@@ -244,8 +260,10 @@ pub(crate) fn run(args: &Args, out: &Output) -> anyhow::Result<ExitCode> {
         Command::Template(args) => template::run(globals, args, out),
         Command::Bundle(args) => bundle::run(globals, args, out),
         Command::Init(args) => init::run(globals, args, out),
+        Command::Doctor => doctor::run(globals, out),
         Command::Console { port } => console::run(globals, *port, out),
         Command::Local(args) => local::run(globals, args, out),
+        Command::Mcp(args) => mcp::run(globals, args, out),
         Command::Shell { no_history } => {
             shell::run(globals, *no_history, shell::grammar(&Args::command()), out)
         }

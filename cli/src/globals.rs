@@ -6,6 +6,7 @@ use keyfold_core::model::Model;
 use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
 use keyfold_dynamo::{Client, Endpoint, Settings, client};
 
+use crate::made_manifest::MANIFEST_DEFAULT;
 use crate::output::Output;
 
 /// The options that every command has.
@@ -17,7 +18,7 @@ pub(crate) struct Globals {
         long,
         short,
         global = true,
-        default_value = "keyfold.toml",
+        default_value = MANIFEST_DEFAULT,
         env = "KEYFOLD_MANIFEST",
         value_name = "FILE"
     )]

@@ -7,6 +7,7 @@ mod commands;
 mod globals;
 mod items;
 mod line;
+mod made_manifest;
 mod manifest_file;
 mod output;
 mod refusal;

@@ -17,7 +17,9 @@ fn read(path: &Path) -> String {
 /// Every Markdown page of the project, relative to its root.
 fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> =
-        ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"].map(PathBuf::from).to_vec();
+        ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "SKILL.md", "llms.txt"]
+            .map(PathBuf::from)
+            .to_vec();
     for folder in ["docs", "docs/adr"] {
         for entry in std::fs::read_dir(root().join(folder)).expect("the folder") {
             let name = entry.expect("an entry").file_name();

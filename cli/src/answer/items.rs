@@ -2,9 +2,9 @@
 
 use keyfold_core::model::{Index, Table};
 use keyfold_core::value::{AttributeValue, Item, Name};
+use keyfold_edge::plain_value;
 use serde_json::{Map, Value};
 
-use crate::items::plain_value;
 use crate::output::columns;
 
 /// How items are printed.

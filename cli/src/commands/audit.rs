@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::Context;
 use keyfold_core::audit::{Finding, FindingKind, links};
 use keyfold_dynamo::Client;
+use keyfold_edge::plain_value;
 use keyfold_trail::{
     Carried, Report, Trail, VerifyOptions, anchor, last_whole_day, now, read_anchors, verify, write_anchor,
 };
 use serde_json::{Value, json};
 
 use crate::globals::{Env, Globals};
-use crate::items::plain_value;
 use crate::manifest_file::{model, table};
 use crate::output::{Output, columns, counted, grouped, row};
 use crate::support::{block_on, exit_code};

@@ -2,20 +2,23 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use keyfold_local::{ConsoleOptions, ConsoleServer};
 use serde_json::json;
 
 use crate::globals::Globals;
+use crate::made_manifest::{MadeManifest, is_needed};
 use crate::manifest_file::model;
 use crate::output::Output;
 use crate::support::block_on;
 
 pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<ExitCode> {
+    let made = if is_needed(&globals.manifest) { Some(make(globals, out)?) } else { None };
+    let manifest = made.as_ref().map_or_else(|| globals.manifest.clone(), MadeManifest::path);
     // Shows every mistake in the manifest before anything starts.
-    model(&globals.manifest, out)?;
+    model(&manifest, out)?;
     let options = ConsoleOptions {
-        manifest: globals.manifest.clone(),
+        manifest,
         dynamo: globals.settings()?,
         control_table: globals.control.clone(),
         port,
@@ -31,4 +34,15 @@ pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<
         tokio::signal::ctrl_c().await.context("cannot wait for ctrl-C")?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// A manifest of the tables that are there.
+fn make(globals: &Globals, out: &Output) -> anyhow::Result<MadeManifest> {
+    let mut made = MadeManifest::new()?;
+    let found = block_on(async { made.refresh(&globals.client().await?, &globals.control, out).await })?;
+    if !found {
+        bail!("there is no manifest `{}`, and no table to make one from", globals.manifest.display());
+    }
+    out.note("there is no keyfold.toml: the console shows the tables that are there; `keyfold init` writes a manifest\n");
+    Ok(made)
 }

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use keyfold_core::index::{changes, item_bytes};
 use keyfold_core::model::Table;
 use keyfold_core::value::Item;
+use keyfold_edge::{plain_item, plain_value};
 use serde_json::{Value, json};
 
 use crate::globals::Globals;
-use crate::items::{of_entity, plain, plain_value, read_item};
+use crate::items::{of_entity, read_item};
 use crate::manifest_file::{model, table};
 use crate::output::{Output, columns};
 
@@ -41,7 +42,7 @@ fn as_json(table: &Table, stored: &Item) -> Value {
         .map(|index| match index.entry(table, stored) {
             Ok(entry) => json!({
                 "index": index.name,
-                "entry": plain(&entry),
+                "entry": plain_item(&entry),
                 "storageBytes": index.entry_storage_bytes(table, stored),
             }),
             Err(why) => json!({ "index": index.name, "absent": why.to_string() }),
@@ -49,7 +50,7 @@ fn as_json(table: &Table, stored: &Item) -> Value {
         .collect();
     let write = changes(table, None, Some(stored));
     json!({
-        "item": plain(stored),
+        "item": plain_item(stored),
         "bytes": item_bytes(stored),
         "writeUnits": write.total().to_string(),
         "indexes": entries,
@@ -57,7 +58,7 @@ fn as_json(table: &Table, stored: &Item) -> Value {
 }
 
 fn as_text(table: &Table, stored: &Item) -> anyhow::Result<String> {
-    let mut text = serde_json::to_string_pretty(&plain(stored))?;
+    let mut text = serde_json::to_string_pretty(&plain_item(stored))?;
     let write = changes(table, None, Some(stored));
     text.push_str(&format!(
         "\n\n{} bytes; writing it as a new item costs {} write units\n",

@@ -1,15 +1,18 @@
 //! `keyfold local`: the whole stack on this machine, until ctrl-C. It goes on with a changed manifest.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
 use keyfold_core::model::Model;
-use keyfold_local::{AUDIT_TABLE, AllowedHosts, MissingIndex, Stack, StackOptions};
+use keyfold_dynamo::Client;
+use keyfold_dynamo::retrofit::CONTROL_TABLE_DEFAULT;
+use keyfold_local::{AUDIT_TABLE, AllowedHosts, EmbeddedDynamo, MissingIndex, Stack, StackOptions};
 use serde_json::json;
 
 use crate::globals::Globals;
+use crate::made_manifest::{MadeManifest, is_needed};
 use crate::manifest_file::model;
 use crate::output::{Output, columns, row};
 use crate::support::block_on;
@@ -39,11 +42,16 @@ pub(crate) struct LocalArgs {
 }
 
 pub(super) fn run(globals: &Globals, args: &LocalArgs, out: &Output) -> anyhow::Result<ExitCode> {
+    let mut made = if is_needed(&globals.manifest) { Some(MadeManifest::new()?) } else { None };
+    let manifest = made.as_ref().map_or_else(|| globals.manifest.clone(), MadeManifest::path);
     // Before it is parsed: a change while everything starts is a change.
-    let known = std::fs::read(&globals.manifest).ok();
-    let model = model(&globals.manifest, out)?;
+    let mut known = std::fs::read(&manifest).ok();
+    if made.is_none() {
+        // Shows every mistake in the manifest before anything starts.
+        model(&manifest, out)?;
+    }
     let options = StackOptions {
-        manifest: globals.manifest.clone(),
+        manifest: manifest.clone(),
         data: args.data.clone(),
         port: args.port,
         api_port: args.api_port,
@@ -53,30 +61,76 @@ pub(super) fn run(globals: &Globals, args: &LocalArgs, out: &Output) -> anyhow::
     };
     // The database and the functions have their own threads or processes.
     block_on(async {
-        let mut stack = Stack::start(&model, &options).await?;
+        let dynamo = Stack::database(&options)?;
+        if let Some(made) = &mut made {
+            if !first_table(made, &dynamo, out).await? {
+                return Ok(ExitCode::SUCCESS);
+            }
+            known = std::fs::read(&manifest).ok();
+        }
+        let model = model(&manifest, out)?;
+        let client = dynamo.client();
+        let mut stack = Stack::over(dynamo, &model, &options).await?;
         announce(&model, &stack, out)?;
         tokio::select! {
             ended = tokio::signal::ctrl_c() => ended.context("cannot wait for ctrl-C")?,
-            () = follow_manifest(globals, known, &mut stack, out) => {}
+            () = follow_manifest(&manifest, known, &mut stack, out) => {}
+            () = follow_tables(made.as_mut(), &client, out) => {}
         }
         stack.shutdown();
         Ok(ExitCode::SUCCESS)
     })
 }
 
+/// Waits for the first table, without a manifest; false after ctrl-C.
+async fn first_table(made: &mut MadeManifest, dynamo: &EmbeddedDynamo, out: &Output) -> anyhow::Result<bool> {
+    let client = dynamo.client();
+    if made.refresh(&client, CONTROL_TABLE_DEFAULT, out).await? {
+        return Ok(true);
+    }
+    match out.json {
+        true => out.value(&json!({ "dynamodb": dynamo.endpoint(), "tables": [] }))?,
+        false => out.text(columns(&[row("DynamoDB", dynamo.endpoint())])),
+    }
+    out.note("there is no keyfold.toml and no table: query API and console start with the first table\n");
+    loop {
+        tokio::select! {
+            ended = tokio::signal::ctrl_c() => {
+                ended.context("cannot wait for ctrl-C")?;
+                return Ok(false);
+            }
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        if made.refresh(&client, CONTROL_TABLE_DEFAULT, out).await? {
+            return Ok(true);
+        }
+    }
+}
+
+/// Makes the manifest again when there are other tables. Does not end, and does nothing with a manifest of the user's.
+async fn follow_tables(made: Option<&mut MadeManifest>, client: &Client, out: &Output) {
+    let Some(made) = made else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if let Err(error) = made.refresh(client, CONTROL_TABLE_DEFAULT, out).await {
+            out.note(format!("the tables cannot be described: {error:#}\n"));
+        }
+    }
+}
+
 /// Goes on with each new text of the manifest, so that a new table or a new retrofit needs no restart. A text with mistakes changes
 /// nothing.
-async fn follow_manifest(globals: &Globals, mut known: Option<Vec<u8>>, stack: &mut Stack, out: &Output) {
+async fn follow_manifest(manifest: &Path, mut known: Option<Vec<u8>>, stack: &mut Stack, out: &Output) {
     loop {
         tokio::time::sleep(LOOK).await;
         // An editor may just be replacing the file.
-        let Ok(text) = std::fs::read(&globals.manifest) else { continue };
+        let Ok(text) = std::fs::read(manifest) else { continue };
         if known.as_ref() == Some(&text) {
             continue;
         }
         known = Some(text);
-        let name = globals.manifest.display();
-        let reloaded = match model(&globals.manifest, out) {
+        let name = manifest.display();
+        let reloaded = match model(manifest, out) {
             Ok(model) => stack.reload(&model).await.map_err(anyhow::Error::from),
             Err(error) => Err(error),
         };

@@ -26,7 +26,7 @@ use crate::support::block_on;
 /// How many lines the history keeps.
 const HISTORY_LINES_MAX: usize = 1_000;
 /// Commands that the shell does not have: they run until they are stopped, or set something up once.
-const EXCLUDED: [&str; 6] = ["shell", "demo", "console", "local", "completions", "init"];
+const EXCLUDED: [&str; 7] = ["shell", "demo", "console", "local", "mcp", "completions", "init"];
 
 pub(super) fn run(
     globals: &Globals,

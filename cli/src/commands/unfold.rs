@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anyhow::{bail, ensure};
 use keyfold_core::key::Unfolded;
 use keyfold_core::model::{FoldRule, Index, KeyAttribute, KeySource, Table};
+use keyfold_edge::plain_value;
 use serde_json::{Map, Value, json};
 
 use crate::globals::Globals;
-use crate::items::plain_value;
 use crate::manifest_file::{model, table};
 use crate::output::{Output, columns, row};
 

@@ -10,10 +10,11 @@ use keyfold_dynamo::{
     Consumed, DynamoError, Expected, Update, WriteError, delete as delete_item, put as put_item, put_new,
     update as update_item,
 };
+use keyfold_edge::plain_item;
 use serde_json::json;
 
 use crate::globals::Globals;
-use crate::items::{of_entity, plain, read_item};
+use crate::items::{of_entity, read_item};
 use crate::manifest_file::{model, table};
 use crate::output::Output;
 use crate::refusal::{coded, explained};
@@ -113,7 +114,7 @@ pub(super) fn delete(globals: &Globals, args: &KeyArgs, out: &Output) -> anyhow:
         let deleted = deleted.map_err(|error| failed(table, error, "expectation-failed"))?;
         match (out.json, &deleted.item) {
             (true, item) => out.value(&json!({
-                "table": table.name, "deleted": item.is_some(), "item": item.as_ref().map(plain),
+                "table": table.name, "deleted": item.is_some(), "item": item.as_ref().map(plain_item),
                 "units": deleted.consumed.units,
             }))?,
             (false, Some(_)) => return report(out, table, "deleted", &deleted.consumed),

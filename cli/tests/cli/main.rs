@@ -5,10 +5,12 @@
 
 mod advise;
 mod audit;
+mod doctor;
 mod index;
 mod init;
 mod local;
 mod manifest;
+mod mcp;
 mod measure;
 mod messy;
 mod plan;

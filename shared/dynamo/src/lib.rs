@@ -61,7 +61,7 @@ pub use table::{
     AddIndexError, ApplyError, Difference, EnsureError, INDEX_ACTIVE_WAIT_MAX, IndexPhase, KeyNames,
     LiveIndex, LiveIndexes, Mismatch, TABLE_ACTIVE_WAIT_MAX, TableDiff, TableOptions, TablePlan, TableStep,
     WarmThroughput, add_indexes, create_table, create_table_input, describe, enable_stream, enable_ttl,
-    ensure_table, live_indexes, plan_existing, plan_table, table_id, table_options,
+    ensure_table, live_indexes, plan_existing, plan_table, table_id, table_names, table_options,
 };
 pub use token::{
     BadToken, Binding, KEYS_MAX, KeysParseError, SECRET_CHARS_MIN, SealError, TOKEN_CHARS_MAX, TokenKeys,

@@ -15,7 +15,7 @@ pub use add::{
 };
 pub use create::{EnsureError, ensure_table};
 pub use create::{TABLE_ACTIVE_WAIT_MAX, create_table, create_table_input};
-pub use describe::{describe, table_id};
+pub use describe::{describe, table_id, table_names};
 pub(crate) use describe::{description, expires};
 pub use diff::{Difference, TableDiff};
 pub use plan::{ApplyError, Mismatch, TablePlan, TableStep, plan_existing, plan_table, table_options};

@@ -10,6 +10,7 @@ mod invocation;
 pub mod log;
 mod manifest_file;
 pub mod metrics;
+mod plain;
 mod problem;
 pub mod retrofit;
 
@@ -20,4 +21,5 @@ pub use claims::{Claims, grants, principal};
 pub use environment::{Auth, Environment, MANIFEST_FILE, SettingsError};
 pub use invocation::{FunctionError, Handled, Handling, Invocation, Record, deadline, error_type, serve};
 pub use manifest_file::{ManifestError, load, parse_manifest, read_manifest};
+pub use plain::{plain_item, plain_value};
 pub use problem::{PROBLEM_CONTENT_TYPE, Problem};

@@ -58,13 +58,26 @@ pub struct Stack {
 impl Stack {
     /// Starts everything.
     pub async fn start(model: &Model, options: &StackOptions) -> Result<Stack, StackError> {
-        let listener = listen(options.api_port, "--api-port").await?;
+        Stack::over(Stack::database(options)?, model, options).await
+    }
+
+    /// The stack's DynamoDB alone, for [`over`](Self::over).
+    pub fn database(options: &StackOptions) -> Result<EmbeddedDynamo, StackError> {
         let embedded = EmbeddedOptions {
             port: options.port,
             hosts: options.hosts.clone(),
             ..EmbeddedOptions::default()
         };
-        let dynamo = EmbeddedDynamo::start_with(&store(options.data.as_deref())?, embedded)?;
+        Ok(EmbeddedDynamo::start_with(&store(options.data.as_deref())?, embedded)?)
+    }
+
+    /// Starts everything else, over this DynamoDB.
+    pub async fn over(
+        dynamo: EmbeddedDynamo,
+        model: &Model,
+        options: &StackOptions,
+    ) -> Result<Stack, StackError> {
+        let listener = listen(options.api_port, "--api-port").await?;
         let missing = tables(model, &dynamo).await?;
         let api =
             listener.local_addr().map_err(|source| ListenError::Failed { port: options.api_port, source })?;

@@ -11,15 +11,14 @@ import os
 from typing import Union
 
 from ._error import KeyfoldError
-from ._answers import Answer, AsyncAnswer, Page
-from ._io import CONCURRENCY, CONTROL_TABLE
-from ._keyfold import Keyfold
-from ._model import Check, Delete, Put, Update, Write
-from ._tables import Asked, Question, Table
+from ._io import CONCURRENCY
+from ._keyfold import CONTROL_TABLE, Keyfold
+from ._model import Delete, Put, Update, Write
+from ._tables import Question, Table
 
 __all__ = [
-    "Answer", "Asked", "AsyncAnswer", "CONCURRENCY", "CONTROL_TABLE", "Check", "Delete", "Keyfold", "KeyfoldError", "Page", "Put",
-    "Question", "Table", "Update", "Write", "__version__", "load",
+    "CONCURRENCY", "CONTROL_TABLE", "Delete", "Keyfold", "KeyfoldError", "Put", "Question", "Table", "Update", "Write",
+    "__version__", "load",
 ]
 __version__ = "0.1.0"
 

@@ -198,6 +198,7 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanErr
                     format!("ask again when retrofit `{retrofit}` is cut over")
                 }
                 Pending::Missing => "ask again when the index is active".to_owned(),
+                Pending::Withheld => "ask by other attributes".to_owned(),
             };
             (PlanProblem::Pending(Box::new(read_from), pending), None, vec![wait])
         }

@@ -25,6 +25,9 @@ pub enum Pending {
     /// The manifest has the index and the table does not, or DynamoDB is still filling it.
     #[error("is not in the table yet, or DynamoDB is still filling it")]
     Missing,
+    /// A server withholds it, because its key holds an attribute that callers must not see.
+    #[error("is not used here: its key holds a hidden attribute")]
+    Withheld,
 }
 
 impl Readiness {

@@ -150,7 +150,9 @@ mod tests {
         let table = fillings[0].mapping.target().id.clone();
         let progress = |pending: &Pending| match pending {
             Pending::Retrofit { progress, .. } => progress.clone(),
-            Pending::Missing => unreachable!("only a query learns that an index is missing"),
+            Pending::Missing | Pending::Withheld => {
+                unreachable!("only queries learn that an index is missing, and only servers withhold one")
+            }
         };
         [Some("byWho"), None].map(|index| readiness.pending(&table, index).map(progress))
     }

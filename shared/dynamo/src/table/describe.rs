@@ -36,7 +36,7 @@ pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableD
 }
 
 /// The names of the account's tables, at most [`TABLES_MAX`] of them.
-pub(super) async fn table_names(client: &Client) -> Result<Vec<String>, DynamoError> {
+pub async fn table_names(client: &Client) -> Result<Vec<String>, DynamoError> {
     let mut names: Vec<String> = Vec::new();
     let mut after = None;
     while names.len() < TABLES_MAX {
