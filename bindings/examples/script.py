@@ -10,7 +10,7 @@ import boto3
 
 import keyfold
 
-tables = keyfold.load(Path(os.environ.get("KEYFOLD_MANIFEST", "keyfold.toml")).read_text(encoding="utf-8"))
+tables = keyfold.load(Path(os.environ.get("KEYFOLD_MANIFEST", "keyfold.toml")))
 client = boto3.client("dynamodb")
 
 event = {
@@ -20,9 +20,8 @@ event = {
     "accessedBy": "ann",
     "timestamp": "2017-03-05T10:00:00.000",
 }
-arguments = tables.put("audit", event)
-boto3.resource("dynamodb").Table(arguments.pop("TableName")).put_item(**arguments)
+tables.put_item(client, "audit", event)
 
-where = {"resourceId": "123bbb", "action": "viewed", "accessedBy": "ann"}
-for item in tables.items(client, {"table": "audit", "where": where, "order": "-timestamp"}):
+asked = {"resourceId": "123bbb", "action": "viewed", "accessedBy": "ann"}
+for item in tables.ask(client, "whenDidUserActOnResource", asked):
     print(item["timestamp"], item["accessedBy"])

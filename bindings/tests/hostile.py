@@ -35,7 +35,7 @@ class Client:
     def query(self, **arguments):
         return {}
 
-    scan = get_item = batch_get_item = query
+    scan = get_item = batch_get_item = batch_write_item = transact_write_items = query
 
 
 def calls():
@@ -50,6 +50,14 @@ def calls():
             yield lambda: tables.update("audit", one, set=one, plain=plain)
             yield lambda: tables.update("audit", {"id": "1"}, set={"note": one}, remove=one, expecting=one, stored=one, plain=plain)
             yield lambda: tables.delete("audit", one, expecting=one, plain=plain)
+            for option in ("condition", "entity", "add", "append", "set_if_absent"):
+                yield lambda: tables.update("audit", {"id": "1"}, **{option: one}, plain=plain)
+            yield lambda: tables.repair("audit", one, plain=plain)
+            yield lambda: tables.get(Client(), "audit", one, plain=plain)
+        yield lambda: tables.ask(Client(), one, one).all()
+        yield lambda: tables.ask(Client(), "getEvent", {"id": one}).all()
+        yield lambda: tables.batch_write(Client(), one)
+        yield lambda: tables.transact(Client(), [one])
         yield lambda: tables.plan(one)
         for field in fields:
             yield lambda: tables.plan({"table": "audit", "where": {"id": "1"}, field: one})

@@ -16,7 +16,7 @@ client = boto3.client("dynamodb", **access)
 
 def asked(tables, request):
     try:
-        return tables.query(client, request, plain=True)
+        return tables.query(client, request, folded_keys=True, plain=True)
     except keyfold.KeyfoldError as error:
         return {"code": error.code}
     except botocore.exceptions.ClientError:

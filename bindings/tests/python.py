@@ -101,6 +101,7 @@ def every_client_of_boto3_works():
 def unknown_options_are_refused_by_name():
     raised(TypeError, lambda: tables.put("audit", EVENT, ifAbsent=True), "ifAbsent")
     raised(TypeError, lambda: tables.update("audit", {"id": "1"}, sets={}), "sets")
+    raised(TypeError, lambda: tables.ask(client, "getEvent", {"id": "1"}, limits=5), "limits")
     raised(TypeError, lambda: tables.query(client, {"table": "audit"}, limit=5), "limit")
     raised(TypeError, lambda: next(tables.items(client, {"table": "audit"}, pages=5)), "pages")
 

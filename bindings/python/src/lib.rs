@@ -47,8 +47,28 @@ impl Tables {
         called(|| self.0.entries_of(table, item))
     }
 
-    fn put(&self, table: &str, item: &str, is_new: bool) -> PyResult<String> {
-        called(|| self.0.put(table, item, is_new))
+    fn put_if(&self, table: &str, item: &str, asked: &str) -> PyResult<String> {
+        called(|| self.0.put_if(table, item, asked))
+    }
+
+    fn repair(&self, table: &str, image: &str) -> PyResult<String> {
+        called(|| self.0.repair(table, image))
+    }
+
+    fn entity_of(&self, table: &str, item: &str) -> PyResult<String> {
+        called(|| self.0.entity_of(table, item))
+    }
+
+    fn key_parts(&self, table: &str, item: &str) -> PyResult<String> {
+        called(|| self.0.key_parts(table, item))
+    }
+
+    fn asked(&self, table: &str, question: &str, values: &str) -> PyResult<String> {
+        called(|| self.0.asked(table, question, values))
+    }
+
+    fn tables(&self) -> PyResult<String> {
+        called(|| self.0.tables())
     }
 
     fn delete(&self, table: &str, key: &str, expecting: &str) -> PyResult<String> {

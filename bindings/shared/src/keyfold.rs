@@ -134,6 +134,14 @@ impl Keyfold {
         Ok(text(&entity.map(|entity| &of.table().entities[entity.0].name)))
     }
 
+    /// The attributes of a stored item that only its keys contain.
+    pub fn key_parts(&self, table: &str, item: &str) -> Result<String, Failure> {
+        let (of, item): (_, Item) = (self.table(table)?, read("the item", item)?);
+        let whole = of.table().with_key_parts(&item);
+        let parts: BTreeMap<_, _> = whole.iter().filter(|(name, _)| !item.contains_key(*name)).collect();
+        Ok(text(&parts))
+    }
+
     /// The tables: ids, names, time-to-live attributes, key attributes, and the attributes that folding makes, that keys
     /// depend on, and that identify entities.
     pub fn tables(&self) -> Result<String, Failure> {
@@ -146,6 +154,7 @@ impl Keyfold {
                 "key": table.key_attributes().map(|key| &key.name).collect::<Vec<_>>(),
                 "folded": table.folded_names().collect::<BTreeSet<_>>(),
                 "inputs": table.key_inputs(),
+                "hasKeyParts": table.has_key_parts(),
                 "entities": table.entities.iter().map(|entity| &entity.name).collect::<Vec<_>>(),
                 "entityInputs": whens.map(|when| &when.attribute).collect::<BTreeSet<_>>(),
             })

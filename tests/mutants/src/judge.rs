@@ -1,4 +1,4 @@
-//! Who judges a mutant: the oracle of the planner, and the unit tests of core.
+//! Who judges a mutant: the oracle of the planner, the unit tests of core, and for a retrofit the simulators.
 
 use std::fmt;
 use std::fs::File;
@@ -21,6 +21,9 @@ const PROPERTY_CASES: &str = "256";
 pub(crate) struct Judge {
     oracle: PathBuf,
     tests: PathBuf,
+    /// The simulators, with their names; none if no histories are asked for.
+    simulators: Vec<(&'static str, PathBuf)>,
+    histories: u64,
     folder: PathBuf,
     cases: u64,
     patience: Duration,
@@ -40,44 +43,52 @@ impl fmt::Display for Caught {
 
 impl Judge {
     /// Builds the copy.
-    pub(crate) fn build(copy: &Copy, cases: u64, patience: Duration) -> anyhow::Result<Judge> {
-        let cargo = std::env::var("CARGO_COMMAND").unwrap_or_else(|_| "cargo".to_owned());
-        let target = copy.folder.join("../target");
-        let built = Command::new(cargo)
-            .args(["test", "--no-run", "--message-format", "json-render-diagnostics", "--quiet"])
-            .args(["-p", "keyfold-core", "--lib", "-p", "keyfold-testkit", "--test", "oracle"])
-            .current_dir(&copy.folder)
-            .env("CARGO_TARGET_DIR", &target)
-            .env("RUSTFLAGS", "--cap-lints allow")
-            .stderr(Stdio::inherit())
-            .output()
-            .context("cargo does not start")?;
-        if !built.status.success() {
-            bail!("the mutants do not compile");
+    pub(crate) fn build(
+        copy: &Copy,
+        cases: u64,
+        histories: u64,
+        patience: Duration,
+    ) -> anyhow::Result<Judge> {
+        let core = ["-p", "keyfold-core", "--lib", "-p", "keyfold-testkit", "--test", "oracle"];
+        let tests = built(copy, &[&["test", "--no-run"][..], &core[..]].concat())?;
+        // A hundred times as fast with optimisation.
+        let mut simulators = Vec::new();
+        if histories > 0 {
+            let build = ["build", "--release", "-p", "keyfold-testkit"];
+            let built = built(copy, &[&build[..], &["--bin", "switching", "--bin", "simulate"]].concat())?;
+            for name in ["switching", "simulate"] {
+                simulators.push((name, program(&built, name, false)?));
+            }
         }
-        let programs = String::from_utf8_lossy(&built.stdout);
-        let program = |name: &str| {
-            let of = |line: &str| {
-                let message: Value = serde_json::from_str(line).ok()?;
-                let is_it = message["target"]["name"] == name && message["profile"]["test"] == true;
-                is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
-            };
-            programs.lines().find_map(of).with_context(|| format!("cargo built no test `{name}`"))
-        };
         Ok(Judge {
-            oracle: program("oracle")?,
-            tests: program("keyfold_core")?,
+            oracle: program(&tests, "oracle", true)?,
+            tests: program(&tests, "keyfold_core", true)?,
+            simulators,
+            histories,
             folder: copy.folder.clone(),
             cases,
             patience,
         })
     }
 
-    /// The judges that catch this mutant. `both`: core's tests run even if the oracle caught it.
-    pub(crate) fn judge(&self, mutant: &str, both: bool) -> anyhow::Result<Vec<Caught>> {
+    /// The judges that catch this mutant. `both`: all of them run even if one caught it.
+    pub(crate) fn judge(
+        &self,
+        mutant: &str,
+        is_of_retrofit: bool,
+        both: bool,
+    ) -> anyhow::Result<Vec<Caught>> {
         let mut caught = Vec::new();
-        let found = self.run(&self.oracle, mutant, "oracle")?;
-        caught.extend(found.map(|what| Caught { by: "the oracle", what }));
+        for (name, simulator) in self.simulators.iter().filter(|_| is_of_retrofit) {
+            if caught.is_empty() || both {
+                let found = self.run(simulator, mutant, name)?;
+                caught.extend(found.map(|what| Caught { by: "a history", what }));
+            }
+        }
+        if caught.is_empty() || both {
+            let found = self.run(&self.oracle, mutant, "oracle")?;
+            caught.extend(found.map(|what| Caught { by: "the oracle", what }));
+        }
         if caught.is_empty() || both {
             let found = self.run(&self.tests, mutant, "tests")?;
             caught.extend(found.map(|what| Caught { by: "a test", what }));
@@ -88,7 +99,11 @@ impl Judge {
     /// The failure; `None` without one.
     fn run(&self, program: &Path, mutant: &str, name: &str) -> anyhow::Result<Option<String>> {
         let log = self.folder.join(format!("../{name}.log"));
+        let histories = self.histories.to_string();
+        let is_simulator = self.simulators.iter().any(|(simulator, _)| *simulator == name);
+        let arguments: &[&str] = if is_simulator { &["--histories", &histories] } else { &[] };
         let mut child = Command::new(program)
+            .args(arguments)
             .current_dir(self.folder.join("shared/core"))
             .env(VARIABLE, mutant)
             .env("KEYFOLD_CASES", self.cases.to_string())
@@ -118,6 +133,34 @@ impl Judge {
         let text = std::fs::read_to_string(&log)? + &std::fs::read_to_string(log.with_extension("err"))?;
         Ok(Some(reason(&text)))
     }
+}
+
+/// Cargo's messages about a build.
+fn built(copy: &Copy, arguments: &[&str]) -> anyhow::Result<String> {
+    let cargo = std::env::var("CARGO_COMMAND").unwrap_or_else(|_| "cargo".to_owned());
+    let built = Command::new(cargo)
+        .args(arguments)
+        .args(["--message-format", "json-render-diagnostics", "--quiet"])
+        .current_dir(&copy.folder)
+        .env("CARGO_TARGET_DIR", copy.folder.join("../target"))
+        .env("RUSTFLAGS", "--cap-lints allow")
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo does not start")?;
+    if !built.status.success() {
+        bail!("the mutants do not compile");
+    }
+    Ok(String::from_utf8_lossy(&built.stdout).into_owned())
+}
+
+/// The executable with this name, a test or another program.
+fn program(built: &str, name: &str, is_test: bool) -> anyhow::Result<PathBuf> {
+    let of = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == name && message["profile"]["test"] == is_test;
+        is_it.then(|| message["executable"].as_str().map(PathBuf::from))?
+    };
+    built.lines().find_map(of).with_context(|| format!("cargo built no program `{name}`"))
 }
 
 /// The most informative line.

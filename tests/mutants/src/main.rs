@@ -34,7 +34,10 @@ struct Arguments {
     /// How many cases the oracle looks at for each mutant.
     #[arg(long, default_value_t = 20_000)]
     cases: u64,
-    /// Run a mutant that the oracle caught through core's tests too.
+    /// How many histories of switches are played for each mutant of a retrofit; without any, core's tests judge alone.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    histories: u64,
+    /// Run a mutant that was caught through core's tests too.
     #[arg(long)]
     both: bool,
     /// A judge that takes longer than this is stopped; a mutant that does not end is caught.
@@ -75,13 +78,14 @@ fn run(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> anyhow::Result<usize
     }
     let copy = Copy::make(&workspace, patch::patched(&workspace, &all)?)?;
     let patience = Duration::from_secs(arguments.patience);
-    let judge = Judge::build(&copy, arguments.cases, patience)?;
-    if let Some(caught) = judge.judge("", true)?.first() {
+    let judge = Judge::build(&copy, arguments.cases, arguments.histories, patience)?;
+    if let Some(caught) = judge.judge("", true, true)?.first() {
         anyhow::bail!("without a mutant: {caught}");
     }
     let mut survivors = 0;
     for mutant in &chosen {
-        let caught = judge.judge(&mutant.name, arguments.both)?;
+        let is_of_retrofit = mutant.file.starts_with("shared/core/src/retrofit/");
+        let caught = judge.judge(&mutant.name, is_of_retrofit, arguments.both)?;
         let words: Vec<String> = caught.iter().map(Caught::to_string).collect();
         survivors += usize::from(caught.is_empty());
         let what = if caught.is_empty() { format!("SURVIVES: {}", mutant.breaks) } else { words.join("; ") };

@@ -11,14 +11,15 @@ import os
 from typing import Union
 
 from ._error import KeyfoldError
-from ._io import CONCURRENCY
-from ._keyfold import CONTROL_TABLE, Keyfold
-from ._model import Delete, Put, Update, Write
-from ._tables import Question, Table
+from ._answers import Answer, AsyncAnswer, Page
+from ._io import CONCURRENCY, CONTROL_TABLE
+from ._keyfold import Keyfold
+from ._model import Check, Delete, Put, Update, Write
+from ._tables import Asked, Question, Table
 
 __all__ = [
-    "CONCURRENCY", "CONTROL_TABLE", "Delete", "Keyfold", "KeyfoldError", "Put", "Question", "Table", "Update", "Write",
-    "__version__", "load",
+    "Answer", "Asked", "AsyncAnswer", "CONCURRENCY", "CONTROL_TABLE", "Check", "Delete", "Keyfold", "KeyfoldError", "Page", "Put",
+    "Question", "Table", "Update", "Write", "__version__", "load",
 ]
 __version__ = "0.1.0"
 

@@ -16,6 +16,7 @@ from ._values import from_typed_item, raw_to_typed_item, typed_item, typed_to_ra
 
 Result = TypeVar("Result")
 
+CONTROL_TABLE = "keyfold-control"
 #: How many reads a query has in flight at once.
 CONCURRENCY = 8
 #: Attempts of one read while DynamoDB throttles, beyond those of the client.
@@ -58,10 +59,10 @@ class Threads:
 
     async def send(self, operation: str, arguments: Dict[str, Any]) -> Dict[str, Any]:
         method = getattr(self._client, operation)
-        if not self._is_high_level:
-            sent: Dict[str, Any] = method(**arguments)
-            return sent
-        return _converted(method(**_converted(arguments, _python_item)), _raw_item)
+        if self._is_high_level:
+            return _converted(method(**_converted(arguments, _python_item)), _raw_item)
+        sent: Dict[str, Any] = method(**arguments)
+        return sent
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -90,10 +91,10 @@ class Tasks:
     async def send(self, operation: str, arguments: Dict[str, Any]) -> Dict[str, Any]:
         method = getattr(self._client, operation)
         async with self._limit:
-            if not self._is_high_level:
-                sent: Dict[str, Any] = await method(**arguments)
-                return sent
-            return _converted(await method(**_converted(arguments, _python_item)), _raw_item)
+            if self._is_high_level:
+                return _converted(await method(**_converted(arguments, _python_item)), _raw_item)
+            sent: Dict[str, Any] = await method(**arguments)
+            return sent
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -76,6 +76,11 @@ def request_text(request: Any) -> str:
     return json.dumps(request, default=exact, ensure_ascii=False)
 
 
+def plain_json(value: Any) -> Any:
+    """A condition as JSON whose numbers keep all their digits."""
+    return None if value is None else json.loads(request_text(value))
+
+
 def digits(value: Any) -> str:
     if isinstance(value, Decimal) and not value.is_finite():
         raise TypeError("DynamoDB has no such number")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Coroutine, Dict, List, Mapping, Optional, Tuple, Type
 
 from . import _core
-from ._error import KeyfoldError, called
+from ._error import KeyfoldError, called, invalid
 from ._io import BATCH_ATTEMPTS_MAX, READ_ATTEMPTS_MAX, RETRYABLE, Io, code_of, pause_before
+from ._model import Check, Delete, Put, Update, Write
 from ._values import (
     from_typed_item, raw_or_none, raw_to_typed, raw_to_typed_item, shown_item, text, typed_to_raw_item,
 )
@@ -16,6 +17,12 @@ from ._values import (
 #: How long the rows of the control table are cached.
 READINESS_SECONDS = 5.0
 
+#: The most keys, items and writes of one request: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Limits.html
+GET_KEYS_MAX = 100
+WRITE_ITEMS_MAX = 25
+TRANSACTION_ITEMS_MAX = 100
+
+_TRANSACTED: Dict[Type[Write], str] = {Put: "Put", Update: "Update", Delete: "Delete", Check: "ConditionCheck"}
 _METHODS = {"Query": "query", "Scan": "scan"}
 
 
@@ -86,12 +93,14 @@ def _arrived(asking: _core.Asking, sent: Mapping[str, Any], response: Dict[str, 
     called(asking.arrived, sent["access"], text(response))
 
 
-def shown_answer(found: Dict[str, Any], kept: List[Mapping[str, Any]], plain: bool) -> Dict[str, Any]:
-    """The core's answer with its items, without the attributes that Keyfold keeps on them."""
+def shown_answer(
+    found: Dict[str, Any], kept: List[Mapping[str, Any]], plain: bool, hidden: "frozenset[str]"
+) -> Dict[str, Any]:
+    """The core's answer with its items, without hidden attributes."""
     only, without = found.pop("only"), found.pop("without")
 
     def is_shown(name: str) -> bool:
-        return not name.startswith(without) and (only is None or name in only)
+        return not name.startswith(without) and (name not in hidden if only is None else name in only)
 
     def part(item: Mapping[str, Any]) -> Dict[str, Any]:
         shown = {name: item[name] for name in item if is_shown(name)}
@@ -102,6 +111,68 @@ def shown_answer(found: Dict[str, Any], kept: List[Mapping[str, Any]], plain: bo
 
     found["items"] = [part(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
     return found
+
+
+async def batch_get(io: Io, table: str, keys: List[Dict[str, Any]], consistent: bool) -> List[Mapping[str, Any]]:
+    """The items with these keys, in any order."""
+    def of(first: int) -> Dict[str, Any]:
+        part = {"Keys": keys[first:first + GET_KEYS_MAX], "ConsistentRead": consistent}
+        return {"RequestItems": {table: part}, "ReturnConsumedCapacity": "TOTAL"}
+
+    reads = [_read_items(io, of(first)) for first in range(0, len(keys), GET_KEYS_MAX)]
+    return [item for read in await _all(io, reads) for item in read["items"]]
+
+
+async def batch_write(io: Io, writes: List[Tuple[Write, Dict[str, Any]]]) -> None:
+    """Sends puts and deletes, 25 in a request."""
+    requests: List[Tuple[str, Dict[str, Any]]] = []
+    for write, arguments in writes:
+        if not isinstance(write, (Put, Delete)) or "ConditionExpression" in arguments:
+            raise invalid("a batch takes puts and deletes without conditions; use `transact` for the others")
+        one = {"PutRequest": {"Item": arguments["Item"]}} if isinstance(write, Put) else {"DeleteRequest": {"Key": arguments["Key"]}}
+        requests.append((arguments["TableName"], one))
+    parts = [requests[first:first + WRITE_ITEMS_MAX] for first in range(0, len(requests), WRITE_ITEMS_MAX)]
+    await _all(io, [_write_items(io, part) for part in parts])
+
+
+async def _write_items(io: Io, requests: List[Tuple[str, Dict[str, Any]]]) -> None:
+    left: Dict[str, List[Any]] = {}
+    for table, request in requests:
+        left.setdefault(table, []).append(request)
+    for attempt in range(BATCH_ATTEMPTS_MAX):
+        if attempt > 0:
+            await io.sleep(pause_before(attempt - 1))
+        try:
+            left = (await io.send("batch_write_item", {"RequestItems": left})).get("UnprocessedItems", {})
+        except Exception as error:
+            if attempt + 1 == BATCH_ATTEMPTS_MAX or code_of(error) not in RETRYABLE:
+                raise
+        if not left:
+            return
+    table = next(iter(left))
+    raise unprocessed("BatchWriteItem", table, sum(len(requests) for requests in left.values()))
+
+
+async def transact(io: Io, writes: List[Tuple[Write, Dict[str, Any]]], token: Optional[str]) -> None:
+    """Sends all writes or none."""
+    if not 1 <= len(writes) <= TRANSACTION_ITEMS_MAX:
+        raise invalid(f"a transaction has from 1 to {TRANSACTION_ITEMS_MAX} writes")
+    items = [{_TRANSACTED[type(write)]: arguments} for write, arguments in writes]
+    await io.send("transact_write_items", {"TransactItems": items, **({"ClientRequestToken": token} if token else {})})
+
+
+async def _all(io: Io, works: List[Coroutine[Any, Any, Any]]) -> List[Any]:
+    """The results of several works, in their order."""
+    started = [io.start(work) for work in works]
+    left = set(started)
+    try:
+        while left:
+            for done in await io.first(left):
+                done.result()
+                left.discard(done)
+        return [one.result() for one in started]
+    finally:
+        await io.close(left)
 
 
 async def readiness_rows(io: Io, reads: List[Dict[str, Any]]) -> List[Dict[str, Any]]:

@@ -1,11 +1,8 @@
-//! Plays histories of a switch and its return: `cargo run --release -p keyfold-testkit --bin switching -- --histories
-//! 10000`.
+//! Plays histories of a retrofit with a switch and its return: `cargo run --release -p keyfold-testkit --bin switching --
+//! --histories 10000`.
 //!
 //! `--histories N`, `--seed S` the first seed, `--ledger` only those whose target keys can move; `--mutant NAME` plays
-//! one weakened protocol, `--mutants` all of them; `--trace` prints the events. `--walk` instead visits every
-//! interleaving of a few events, for one item: `--changes A,B,C` on the source, on the target after the switch, on the
-//! source after the return; `--moves M` of writers; `--faults AGAIN,LONG,LATE,DEATHS,BACK` redelivered records,
-//! requests executed late, late writes on the closed table, operators that die, stops that are rolled back.
+//! one weakened protocol, `--mutants` all of them; `--trace` prints the events.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
@@ -14,22 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use keyfold_testkit::simulate::Violation;
-use keyfold_testkit::simulate::switching::{SwitchMutant, WalkBounds, has_ledger, history, walk};
+use keyfold_testkit::simulate::switching::{SwitchMutant, has_ledger, history};
 
 const HISTORIES_DEFAULT: u64 = 10_000;
-const USAGE: &str = "switching [--histories N] [--seed S] [--ledger] [--mutant NAME | --mutants] [--trace] \
-[--walk [--changes A,B,C] [--moves M] [--faults AGAIN,LONG,LATE,DEATHS,BACK] [--states N]]";
-/// The bounds of `--walk`.
-const BOUNDS: WalkBounds = WalkBounds {
-    changes: [0, 1, 1],
-    moves: 2,
-    duplicates: 0,
-    zombies: 0,
-    late: 0,
-    deaths: 0,
-    taken_back: 0,
-    states: 50_000_000,
-};
+const USAGE: &str = "switching [--histories N] [--seed S] [--ledger] [--mutant NAME | --mutants] [--trace]";
 
 struct Arguments {
     histories: u64,
@@ -38,7 +23,6 @@ struct Arguments {
     mutant: Option<SwitchMutant>,
     mutants: bool,
     trace: bool,
-    walk: Option<WalkBounds>,
 }
 
 /// The results of many histories.
@@ -57,7 +41,6 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let fine = match &arguments {
-        Arguments { walk: Some(bounds), .. } => walked(*bounds, arguments.mutant),
         Arguments { mutants: true, .. } => mutants(&arguments),
         _ => plain(&arguments),
     };
@@ -72,9 +55,7 @@ fn arguments() -> Option<Arguments> {
         mutant: None,
         mutants: false,
         trace: false,
-        walk: None,
     };
-    let mut bounds = BOUNDS;
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -84,47 +65,10 @@ fn arguments() -> Option<Arguments> {
             "--mutant" => read.mutant = Some(SwitchMutant::from_name(&words.next()?)?),
             "--mutants" => read.mutants = true,
             "--trace" => read.trace = true,
-            "--walk" => read.walk = Some(BOUNDS),
-            "--changes" => bounds.changes = numbers(&words.next()?)?,
-            "--moves" => bounds.moves = words.next()?.parse().ok()?,
-            "--states" => bounds.states = words.next()?.parse().ok()?,
-            "--faults" => {
-                let [duplicates, zombies, late, deaths, taken_back] = numbers(&words.next()?)?;
-                bounds = WalkBounds { duplicates, zombies, late, deaths, taken_back, ..bounds };
-            }
             _ => return None,
         }
     }
-    read.walk = read.walk.map(|_| bounds);
     Some(read)
-}
-
-/// `N` numbers with commas between them.
-fn numbers<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let numbers: Option<Vec<u8>> = text.split(',').map(|number| number.parse().ok()).collect();
-    numbers?.try_into().ok()
-}
-
-fn walked(bounds: WalkBounds, mutant: Option<SwitchMutant>) -> bool {
-    let begun = Instant::now();
-    let end = walk(bounds, mutant);
-    let WalkBounds { changes, moves, duplicates, zombies, late, deaths, taken_back, .. } = bounds;
-    println!(
-        "1 item, changes {changes:?}, {moves} moves, {duplicates} records again, {zombies} requests long after, {late} late writes, \
-{deaths} operators die, {taken_back} stops taken back: {} states, {} at rest, {} of them after the last move; {:.0} s",
-        end.states,
-        end.ends,
-        end.moved,
-        begun.elapsed().as_secs_f64()
-    );
-    if end.cut_short {
-        println!("CUT SHORT, not all was walked");
-    }
-    if let Some((wrong, steps)) = &end.wrong {
-        steps.iter().for_each(|step| println!("    {step}"));
-        println!("{wrong}");
-    }
-    end.wrong.is_none() && !end.cut_short
 }
 
 /// Plays all histories, or up to the first failure. Each core takes a part of the seeds, and none continues past a seed

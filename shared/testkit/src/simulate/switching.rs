@@ -1,35 +1,39 @@
 //! Writers move to the target and back, simulated: the core's real code over tables in memory, one thread, one seed.
 //!
-//! A history begins with a target that is tidy. Writers of the open table, both streams, the functions that carry changes and
+//! A history begins with an empty target, or with one that is tidy. Writers of the open table, both streams, the functions that carry changes and
 //! operators who switch and return take turns, one request at a time. Operators die and repeat; requests are carried out long
 //! after their senders are gone; records come twice, or are published late; writers that should have stopped go on.
 //!
 //! What holds after every turn: the open table holds what its last writer wrote. At the end both tables say the same, and each late
 //! write was carried over or is noted with what it wrote.
 //!
-//! - `scene` is the retrofit, `world` are tables, streams and what writers wrote; `work` is who is at work: `carry` moves the functions on, `operate` the operators;
-//! - `choices` are drawn from the seed; `walk` takes each of them once, for one item;
-//! - [`mutant`] is how the protocol is weakened; `judge` says what is wrong.
+//! - `scene` is the retrofit, `world` are tables, streams and what writers wrote, `shards` the streams' shards;
+//! - `carry` moves the functions on, `operate` drives the core's own operator, `passes` are backfills and comparisons, `turned` is what
+//!   a turn means for writers;
+//! - [`mutant`] is how the protocol is weakened; `weaken` does it to the operator, `judge` says what is wrong.
 
 mod carry;
-mod choices;
 mod judge;
 pub mod mutant;
 mod operate;
+mod passes;
 mod play;
 mod scene;
-mod walk;
+mod shards;
+mod turned;
+mod weaken;
 mod work;
 mod world;
 
+use std::collections::BTreeMap;
+
 pub use mutant::SwitchMutant;
-pub use walk::{WalkBounds, WalkEnd, walk};
 
 use super::Violation;
 
 /// What came of a history.
 pub struct SwitchHistory {
-    /// What is wrong, if anything.
+    /// The violation, if there is one.
     pub wrong: Option<Violation>,
     /// How often writers were moved, in either direction.
     pub moves: u64,
@@ -37,6 +41,8 @@ pub struct SwitchHistory {
     pub late: (u64, u64),
     /// How often the weakened protocol made a difference.
     pub bites: u64,
+    /// How operations ended, by the kind of end and its code.
+    pub outcomes: BTreeMap<String, u64>,
     /// What happened, if it was asked for.
     pub trace: Vec<String>,
 }
@@ -55,6 +61,7 @@ pub fn history(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> SwitchHi
         moves: world.moves,
         late: world.late_writes(),
         bites: world.bites,
+        outcomes: world.outcomes,
         trace: world.trace.unwrap_or_default(),
     }
 }

@@ -1,4 +1,4 @@
-//! Looks at what came to the closed table, as the functions do: what somebody wrote there late is noted and put right.
+//! Examines the records of the closed table, as the functions do: a late write is noted, and the item is put right.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

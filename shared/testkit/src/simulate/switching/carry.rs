@@ -6,35 +6,59 @@ use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::retrofit::control::{Direction, Phase, SORT};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Action, Epoch, Fence, Guard, ItemTask, Quarantined, Request, Response, SequenceNumber, TableRole,
-    TaskResult, TaskStep, Write, control,
+    Action, Epoch, Fence, Guard, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole,
+    TaskResult, TaskStep, Tracking, Write, control,
 };
 use keyfold_core::value::Item;
 
-use super::super::exhaustive::hash::{mix, of_outcome};
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
+use super::passes::PassRun;
 use super::scene::{Due, Jobs, KEYS, control_partition, index, other};
 use super::work::{Errand, Look, Work, Zombie};
-use super::world::{World, natural, number_of};
+use super::world::{LateWrite, World, natural, number_of};
 
-/// In so many turns a weakened way back notices that writers were moved.
+/// The turns until a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
-/// A process that sleeps does so for so many turns.
+/// The turns for which a process sleeps.
 const SLEEP_TURNS: (usize, usize) = (30, 400);
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
+/// Where a job keeps versions, if its writes ask for a seal.
+fn tracking_of(job: &Job) -> Option<Tracking> {
+    job.generation().map(|_| job.tracking())
+}
+
 impl World {
-    /// Can something still be written that asks for no seal, or be begun by a look of before?
+    /// Can something still be written as in an earlier phase: without a seal, or with versions kept elsewhere?
     pub(super) fn is_unsealed_under_way(&self) -> bool {
-        let remembers = |look: &Look| look.job.generation().is_none() && look.is_remembered(self.turns);
+        let now = Some(self.head.tracking());
+        let is_former = |job: &Job| tracking_of(job) != now;
+        let remembers = |look: &Look| is_former(&look.job) && look.is_remembered(self.turns);
         self.looks.iter().flatten().any(remembers)
-            || self.zombies.iter().any(|zombie| zombie.is_unsealed)
-            || self.works.iter().any(|work| work.errand.job.generation().is_none())
+            || self.zombies.iter().any(|zombie| zombie.tracking != now)
+            || self.works.iter().any(|work| is_former(&work.errand.job))
+            || self.passes().any(|run| run.head.generation.map(|_| run.head.tracking()) != now)
     }
 
-    /// Records of a table that are in its stream, of items that nobody has at work, and were not dealt with.
+    fn passes(&self) -> impl Iterator<Item = &PassRun> {
+        self.operators.iter().filter_map(|operator| operator.pass.as_ref())
+    }
+
+    /// Is a write of an earlier phase still possible?
+    pub(super) fn is_anything_under_way(&self) -> bool {
+        let remembers = |look: &Look| look.is_remembered(self.turns);
+        self.looks.iter().flatten().any(remembers)
+            || !self.zombies.is_empty()
+            || !self.works.is_empty()
+            || self.passes().any(|run| run.head.phase != Phase::Finalising)
+    }
+
+    /// Records of a table that are in its stream, of items that no function has at work, and were not dealt with.
     pub(super) fn deliverable(&self, side: Direction) -> Vec<usize> {
+        if !self.is_followed(side) {
+            return Vec::new();
+        }
         let stream = &self.streams[index(side)];
         let of = |number: usize| {
             let first = stream.iter().position(|record| record.number == number && !record.dealt_with)?;
@@ -156,19 +180,20 @@ impl World {
         }
     }
 
-    /// Somebody takes an entry out of the quarantine, or repairs an item, as long as that may be done.
+    /// A person takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
         let switched = self.head.phase == self.scene.switched();
         let forward = switched && self.bites(SwitchMutant::RepairsForward);
         let phase = if forward { Phase::Tidy } else { self.head.phase };
         let (job, lead) = match phase {
-            Phase::Running | Phase::Tidy => {
+            Phase::Running | Phase::Tidying | Phase::Tidy => {
                 (Jobs::of(&self.head).leading(Direction::Forward), Direction::Forward)
             }
             Phase::Reversed => (Jobs::of(&self.head).leading(Direction::Reverse), Direction::Reverse),
             _ => return,
         };
         let Some(job) = job else { return };
+        self.dismiss(lead);
         let entries = self.quarantine(job.mapping().rows_name());
         let task = match self.random.any(&entries) {
             Some(entry) => job.release(entry),
@@ -185,7 +210,27 @@ impl World {
         self.start(task, Errand::of(job, lead));
     }
 
-    /// What is in quarantine.
+    /// Removes an entry of the other direction once both sides agree.
+    fn dismiss(&mut self, lead: Direction) {
+        let Some(job) = Jobs::of(&self.head).leading(other(lead)) else { return };
+        let agrees = |number: usize| {
+            let carried = self.carried(lead, self.item(lead, number).map(natural).as_ref());
+            carried == self.seen(other(lead), self.item(other(lead), number).map(natural).as_ref())
+        };
+        if !(0..KEYS).all(agrees) {
+            return;
+        }
+        let Some(entry) = self.quarantine(job.mapping().rows_name()).into_iter().next() else { return };
+        // A person saw the entry.
+        let side = other(lead);
+        let numbers = (0..KEYS).filter(|number| entry.key.as_ref() == Some(&self.key(side, *number)));
+        let numbers: Vec<usize> = numbers.collect();
+        let seen = |write: &&mut LateWrite| write.side == side && numbers.contains(&write.number);
+        self.late.iter_mut().filter(seen).for_each(|write| write.said = true);
+        self.carry_to_the_end(job.dismiss(&entry), &job, side);
+    }
+
+    /// The entries of the quarantine.
     pub(super) fn quarantine(&self, rows_name: &str) -> Vec<Quarantined> {
         let partition = format!("{}|", control::quarantine_partition(rows_name));
         self.control.within(&partition).filter_map(Quarantined::read).collect()
@@ -197,29 +242,20 @@ impl World {
             format!("work for {lead:?} on {records:?}, late {late:?}, generation {:?}", job.generation())
         });
         let step = task.start(&errand.job);
-        let Errand { job, lead, records, late, .. } = &errand;
-        let of = (
-            records.clone(),
-            *late,
-            job.generation(),
-            self.head.version,
-            super::super::work::short(task.key()),
-        );
-        let heard = mix(index(*lead) as u64, of);
-        self.step(task, errand, step, heard);
+        self.step(task, errand, step);
     }
 
-    fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep, heard: u64) {
+    fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep) {
         match step {
             TaskStep::Send(request) => {
-                self.works.push(Work { task, errand, request, heard, sleeps_until: 0 });
+                self.works.push(Work { task, errand, request, sleeps_until: 0 });
             }
             // As the functions do: once more, then it is parked.
             TaskStep::Done(TaskResult::Blocked) if errand.blocked < 2 => {
                 errand.blocked += 1;
                 let first = errand.blocked == 1;
                 let step = if first { task.again(&errand.job) } else { task.park(&errand.job) };
-                self.step(task, errand, step, heard);
+                self.step(task, errand, step);
             }
             TaskStep::Done(result) => {
                 self.note(|| format!("  {:?} {:?}: {}", errand.lead, errand.records, result.name()));
@@ -238,6 +274,25 @@ impl World {
         }
     }
 
+    /// Carries a task to its end at once.
+    pub(super) fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> TaskResult {
+        let mut step = task.start(job);
+        let mut blocked = 0;
+        loop {
+            match step {
+                TaskStep::Done(TaskResult::Blocked) if blocked < 2 => {
+                    blocked += 1;
+                    step = if blocked == 1 { task.again(job) } else { task.park(job) };
+                }
+                TaskStep::Send(request) => {
+                    let response = self.carry_out(lead, &request);
+                    step = task.respond(job, response);
+                }
+                TaskStep::Done(result) => return result,
+            }
+        }
+    }
+
     /// Moves a task on by one request.
     pub(super) fn advance(&mut self, at: usize) {
         if self.works[at].sleeps_until > self.turns && !self.ending {
@@ -247,7 +302,7 @@ impl World {
         if self.faults.sleeps && self.random.chance(4) {
             self.note(|| format!("  {:?} {:?} sleeps", work.errand.lead, work.errand.records));
             work.sleeps_until = self.turns + self.random.between(SLEEP_TURNS.0, SLEEP_TURNS.1) as u64;
-            // Somebody else gets its records.
+            // Another function gets its records.
             self.over(work.errand.records.take(), false);
             return self.works.push(work);
         }
@@ -270,8 +325,8 @@ impl World {
         if self.faults.zombies && writes(&work.request) && self.random.chance(8) {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
-            let is_unsealed = work.errand.job.generation().is_none();
-            self.zombies.push(Zombie { lead, request, sent: work.heard, is_unsealed });
+            let tracking = tracking_of(&work.errand.job);
+            self.zombies.push(Zombie { lead, request, tracking });
             return match self.random.chance(50) {
                 true => self.over(work.errand.records, false),
                 false => self.works.push(work),
@@ -293,9 +348,8 @@ impl World {
     }
 
     fn respond(&mut self, mut work: Work, response: Response) {
-        let heard = mix(work.heard, of_outcome(&response));
         let step = work.task.respond(&work.errand.job, response);
-        self.step(work.task, work.errand, step, heard);
+        self.step(work.task, work.errand, step);
     }
 
     /// A request that is under way for long is carried out.
@@ -305,7 +359,7 @@ impl World {
         self.carry_out(lead, &request);
     }
 
-    /// What a weakened protocol does not send.
+    /// The reply to a request that a weakened protocol does not send.
     fn skipped(&mut self, work: &Work) -> Option<Response> {
         if work.errand.late.is_some()
             && matches!(work.request, Request::Transact(_))
@@ -409,7 +463,6 @@ fn partition_of(write: &Write) -> String {
     control_partition(super::super::store::key_in(&write.action))
 }
 
-/// The row of the retrofit, stored.
 /// Does it put an item into a table of the application's?
 fn puts_an_item(request: &Request) -> bool {
     let puts = |write: &Write| write.role != TableRole::Control && matches!(write.action, Action::Put(_));

@@ -1,8 +1,9 @@
-//! What must hold after every turn, and at the end.
+//! The rules that hold after every turn, and at the end.
 
-use keyfold_core::retrofit::LedgerRow;
-use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
+use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::control::{self, Direction, Phase};
+use keyfold_core::retrofit::drain::Newest;
+use keyfold_core::retrofit::{Fence, LedgerRow};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
@@ -29,7 +30,7 @@ impl World {
         let side = self.truth_of;
         let there = self.item(side, number).map(natural);
         // Once the direction is turned, a table follows the other one, though that has no writers yet.
-        let leads = self.head.phase.direction() == Some(side) || self.head.phase == Phase::Settled;
+        let leads = self.head.phase.direction() == Some(side) || self.is_for_good();
         if leads && there != self.expected[number] {
             let said = |item: &Option<Item>| item.as_ref().map_or("nothing".to_owned(), short);
             let (there, wanted) = (said(&there), said(&self.expected[number]));
@@ -40,7 +41,7 @@ impl World {
         }
         let buried =
             self.item(Direction::Reverse, number).is_some_and(|item| item.contains_key(TOMBSTONE_ATTRIBUTE));
-        if buried {
+        if buried && !self.head.leaves_tombstones() {
             self.fail(format!("a reader of the target meets a tombstone at k{number}"));
         }
         let carried = self.carried(side, self.expected[number].as_ref());
@@ -54,8 +55,12 @@ impl World {
     /// Everything has drained.
     pub(super) fn conclude(&mut self) -> Result<(), Violation> {
         let Some(open) = self.open else { return Err(Violation::new("no table is open")) };
-        // What is written to the source after a switch for good is nobody's business any more.
-        if self.head.phase == Phase::Settled {
+        // After a switch for good, writes to the source do not matter.
+        if self.head.phase == Phase::Finalised {
+            return self.check_clean();
+        }
+        // Until the target is tidy, the backfill may be to come.
+        if !self.head.swept {
             return Ok(());
         }
         for number in 0..KEYS {
@@ -93,6 +98,19 @@ impl World {
         write.new.is_none() && old.is_some_and(|old| self.looks_removed(write.side, write.number, old))
     }
 
+    /// No item has a mark, unless marks were to stay or an application put one back.
+    fn check_clean(&self) -> Result<(), Violation> {
+        let has_marks = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
+        let items = self.all_of(Direction::Reverse);
+        let kept = self.keeps_marks || self.copied[1].contains(&true);
+        match items.iter().find(|item| has_marks(item)).filter(|_| !kept) {
+            Some(item) => {
+                Err(Violation::new(format!("the retrofit is over, and {} has its marks", short(item))))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Each row of a ledger says where its item is.
     fn check_ledger(&self) -> Result<(), Violation> {
         for number in (0..KEYS).filter(|_| self.scene.layout != Layout::Fixed) {
@@ -106,7 +124,7 @@ impl World {
         Ok(())
     }
 
-    /// Is the item in the quarantine of the direction that leads from this side? Nobody goes there any more but a person: the next
+    /// Is the item in the quarantine of the direction that leads from this side? Only a person empties it: the next
     /// switch waits for that.
     fn is_parked(&self, side: Direction, number: usize) -> bool {
         let key = self.key(side, number);
@@ -114,7 +132,7 @@ impl World {
         self.quarantine(mapping.rows_name()).iter().any(|entry| entry.key.as_ref() == Some(&key))
     }
 
-    /// What is noted was late, or came after a stop.
+    /// Each note is of a late write, or of one that came after a stop.
     fn check_notes(&self) -> Result<(), Violation> {
         for row in self.notes() {
             let fits = |side: Direction| {
@@ -133,14 +151,25 @@ impl World {
     }
 
     fn may_be_late(&self, side: Direction, number: usize, at: usize) -> bool {
-        let sequence = &self.streams[index(side)][at].record.sequence;
+        let published = &self.streams[index(side)][at];
+        let sequence = &published.record.sequence;
+        // A limit: changes of the first phase left no row.
+        if Newest::of(&self.head, sequence.clone(), published.written_at).may_lack_row {
+            return true;
+        }
+        // A limit: while the tidying begins, an item can be written without a row. Its fence is newer than that of its row then, and the
+        // retrofit's own next write can be noted.
+        let fence = |image: &Option<Item>| image.as_ref().and_then(Fence::on);
+        if fence(&published.record.new).is_some_and(|now| Some(now) < fence(&published.record.old)) {
+            return true;
+        }
         let known =
             |write: &LateWrite| write.side == side && write.number == number && write.sequence == *sequence;
         // A limit: an old copy's fence can hide that what came after it is the retrofit's own.
         if self.copied[index(side)][number] {
             return true;
         }
-        // Of an item that somebody wrote to all the same, a deletion of the retrofit's own may be noted too.
+        // Of an item with a late write, a deletion of the retrofit's own may be noted too.
         let leaked =
             |(of, at): &(usize, usize)| *of == index(side) && self.streams[*of][*at].number == number;
         self.late.iter().any(known) || self.leaked.iter().any(leaked)

@@ -1,416 +1,564 @@
-//! Operators: they stop the writers of one table, wait until all has arrived, turn the direction round, seal what was before,
-//! and let the writers of the other table in. Any of them may die; another one goes on.
+//! Operators: drivers of the core's [`Operation`]. Each effect is performed on the tables in memory. A driver can die before
+//! an effect, after it, or in the middle of one. Replies can be late, throttled or lost, as with DynamoDB.
 
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
-use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
-use keyfold_core::retrofit::drain::{Newest, Sides, Sign};
-use keyfold_core::retrofit::seal;
-use keyfold_core::retrofit::{Generation, ItemTask, Job, Request, TaskResult, TaskStep};
-use keyfold_core::value::Item;
+use keyfold_core::retrofit::control::{self, Direction, Phase};
+use keyfold_core::retrofit::gates::Gate;
+use keyfold_core::retrofit::operate::{
+    Command, Effect, End, Failure, FailureKind, Finish, Limits, OpenTable, Operation, Outcome, Reply, Run,
+    Step, Switch, TableFacts, TablePolicy, Tidy, Writers,
+};
+use keyfold_core::retrofit::{Request, Response, TableRole, TaskResult, Write};
+use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::store::key_in;
 use super::mutant::SwitchMutant;
-use super::scene::{self, Due, Jobs, KEYS, index, other};
-use super::work::Operator;
-use super::world::{LateWrite, Published, TrueWrite, World, natural};
+use super::scene::{Jobs, index, is_asked};
+use super::world::World;
 
-/// How many seals are written in one turn.
-const SEALS_AT_ONCE: usize = 256;
-/// Turns after which a stop that does not end is taken back.
-const STOP_TURNS_MAX: u64 = 160;
+/// The limit of a stop, in turns. A turn is a second.
+const STOP_TURNS_MAX: u64 = 240;
+/// The largest number of effects of an operator in one turn.
+const EFFECTS_MAX: usize = 64;
+/// The largest delay until a policy applies to all requests, in turns.
+const POLICY_TURNS_MAX: usize = 8;
+/// Operators that die before an effect, of a thousand; the same number dies after it.
+const DEATHS: usize = 3;
+/// The largest error of an operator's clock.
+const SKEW_SECONDS: usize = 20;
+/// The role that carries changes.
+const ROLE: &str = "arn:aws:iam::1:role/replicator";
 
-impl World {
-    /// One step of this operator.
-    pub(super) fn operate(&mut self, at: usize) {
-        if self.faults.operators && self.random.chance(4) {
-            self.died += 1;
-            self.note(|| format!("operator {at} dies"));
-            self.operators[at] = Operator::new();
-            return;
-        }
-        let Some(known) = self.operators[at].known.clone() else {
-            self.operators[at].known = Some(self.head.clone());
-            return;
-        };
-        match known.phase {
-            Phase::Running => self.tidy(at, &known),
-            Phase::Tidy if !known.swept => self.end_tidying(at, &known),
-            Phase::Tidy => self.stop(at, &known, Direction::Forward, Phase::Closing),
-            Phase::Closing => self.end_stop(at, &known, Direction::Forward),
-            Phase::Reversed => self.stop(at, &known, Direction::Reverse, Phase::Returning),
-            Phase::Returning => self.end_stop(at, &known, Direction::Reverse),
-            _ => {}
-        }
-    }
+/// The driver of an operation.
+#[derive(Clone, Default)]
+pub(super) struct Operator {
+    pub(super) operation: Option<Box<Operation>>,
+    /// Does it move writers?
+    pub(super) switches: bool,
+    /// When each shard was last read to its end: the operator does not know records that were published later.
+    pub(super) reads: BTreeMap<String, u64>,
+    /// The pass that it runs.
+    pub(super) pass: Option<super::passes::PassRun>,
+    /// The version of the row as this operator knows it.
+    pub(super) version: u64,
+    /// The state that a weakened operator still sees after the seals.
+    pub(super) stale: Option<Box<World>>,
+    /// The turn in which it began to stop writers.
+    pub(super) begun: u64,
+    /// How far its clock is ahead.
+    pub(super) skew_seconds: u64,
+    /// The clock of a weakened operator, which stands still during a stop.
+    pub(super) frozen_ms: Option<u64>,
+    /// Is it taking a stop back?
+    pub(super) gives_back: bool,
+}
 
-    /// From here on each write asks for its seal, sooner or later.
-    fn tidy(&mut self, at: usize, known: &RetrofitState) {
-        self.operators[at] = Operator::new();
-        if self.random.chance(25) {
-            self.replace(known, scene::tidied(known));
-        }
-    }
+/// Policies of the two tables, and when they are applied.
+#[derive(Clone, Default)]
+pub(super) struct Doors {
+    /// The document with its revision.
+    policies: [Option<(String, u64)>; 2],
+    revision: u64,
+    /// Is this table closed for its writers, and from which turn on is it so?
+    closed: [(bool, u64); 2],
+    /// The same before.
+    before: [bool; 2],
+    pub(super) tags: [Option<String>; 2],
+}
 
-    /// Waits until nothing is under way that does not ask for one.
-    fn end_tidying(&mut self, at: usize, known: &RetrofitState) {
-        self.operators[at] = Operator::new();
-        if !self.is_unsealed_under_way() || self.bites(SwitchMutant::NoWait) {
-            self.replace(known, known.swept());
-        }
-    }
-
-    /// Stops the writers, sooner or later.
-    fn stop(&mut self, at: usize, known: &RetrofitState, side: Direction, next: Phase) {
-        self.operators[at] = Operator::new();
-        // What could not be carried before the writers moved last counts too.
-        let (there, back) = (self.scene.mapping.rows_name(), self.scene.mapping.other_rows_name());
-        let clean = self.quarantine(there).is_empty() && self.quarantine(&back).is_empty();
-        if self.moves_left() == 0 || !clean || !self.random.chance(25) {
-            return;
-        }
-        // Before the stop: a stream that is replaced during one keeps it from ending.
-        let is_before = side == Direction::Forward && known.was_reversed() && same_version(known, &self.head);
-        if is_before && self.faults.streams && self.random.chance(50) {
-            self.replace_target_stream();
-        }
-        if self.store(known, next) {
-            self.stopped_at = [0, 1].map(|at| self.streams[at].len());
-            self.note(|| format!("writers of {side:?} are stopped"));
-            self.open = None;
-        }
-    }
-
-    /// Waits until all has arrived, seals, looks once more, and turns the direction round. After too long a time, or if something
-    /// came in between, all is as it was.
-    fn end_stop(&mut self, at: usize, known: &RetrofitState, side: Direction) {
-        if self.operators[at].since == 0 {
-            self.operators[at].since = self.turns.max(1);
-        }
-        let tired = self.turns > self.operators[at].since + STOP_TURNS_MAX;
-        if tired || self.random.chance(self.doubts) {
-            return self.take_back(at, known, side);
-        }
-        if !self.operators[at].drained {
-            self.operators[at].drained = self.has_drained(at, known, side);
-            // A replicator that is behind holds nobody up; and nobody else carries what the other direction wrote before.
-            if !self.operators[at].drained && self.random.chance(30) {
-                self.carry_what_lacks(at, known, side);
-            }
-            return;
-        }
-        if self.operators[at].sealed < self.seals_enough(side) {
-            return self.seal(at, known);
-        }
-        let Some(looked) = self.operators[at].settled else {
-            // Between this look and the change of the phase anything may happen.
-            if self.has_drained(at, known, side) {
-                self.operators[at].settled = Some(self.turns);
-            } else {
-                self.take_back(at, known, side);
-            }
-            return;
-        };
-        // A weakened protocol goes on with writes that nothing ends.
-        self.bites +=
-            u64::from(self.seals_enough(side) < usize::from(seal::SEALS) && self.is_something_under_way(at));
-        self.operators[at] = Operator::new();
-        let next = if side == Direction::Forward { self.scene.switched() } else { Phase::Tidy };
-        if self.store(known, next) {
-            self.moves += 1;
-            self.let_in(other(side), looked);
-        }
-    }
-
-    /// Can something of this generation still be written, but for what this operator does?
-    fn is_something_under_way(&self, at: usize) -> bool {
-        // Another operator carries over by what it read before.
-        let mut others = self.operators.iter().enumerate().filter(|(other, _)| *other != at);
-        others.any(|(_, operator)| operator.known.is_some())
-            || !self.works.is_empty()
-            || !self.zombies.is_empty()
-    }
-
-    fn take_back(&mut self, at: usize, known: &RetrofitState, side: Direction) {
-        // No generation ends unsealed.
-        while self.operators[at].sealed < usize::from(seal::SEALS)
-            && !self.has(SwitchMutant::TakenBackUnsealed)
-        {
-            self.seal(at, known);
-        }
-        self.bites += u64::from(self.has(SwitchMutant::TakenBackUnsealed) && self.is_something_under_way(at));
-        self.operators[at] = Operator::new();
-        let next = if side == Direction::Forward { Phase::Tidy } else { Phase::Reversed };
-        if self.store(known, next) {
-            if side == Direction::Reverse && self.bites(SwitchMutant::ReturnForgets) {
-                self.head.reverse_stream = None;
-            }
-            self.taken_back += 1;
-            self.note(|| format!("the stop is taken back: writers of {side:?} go on"));
-            self.open = Some(side);
-        }
-    }
-
-    fn seals_enough(&mut self, side: Direction) -> usize {
-        let all = usize::from(seal::SEALS);
-        match self.mutant {
-            Some(SwitchMutant::OpenBeforeSeals) => 0,
-            Some(SwitchMutant::HalfSealed) => all / 2,
-            Some(SwitchMutant::ReturnUnsealed) if side == Direction::Reverse => 0,
-            _ => all,
-        }
-    }
-
-    /// Writes some seals of the generation that ends.
-    fn seal(&mut self, at: usize, known: &RetrofitState) {
-        let begun = self.operators[at].sealed;
-        let Some(generation) = known.generation else { return };
-        let end = (begun + SEALS_AT_ONCE).min(usize::from(seal::SEALS));
-        self.operators[at].sealed = end;
-        let trace = self.trace.take();
-        for (_, write) in
-            scene::seals(self.scene, generation).iter().filter(|(place, _)| (begun..end).contains(place))
-        {
-            self.carry_out(Direction::Forward, &Request::Write(write.clone()));
-        }
-        self.trace = trace;
-    }
-
-    fn store(&mut self, known: &RetrofitState, next: Phase) -> bool {
-        let next = match next {
-            Phase::Reversed if self.bites(SwitchMutant::ReverseUnusable) => known.to(next),
-            Phase::Reversed => {
-                known.with_reverse_stream(&self.target_stream()).and_then(|head| head.to(next))
-            }
-            Phase::Closing if self.has(SwitchMutant::ClosedEpoch) => {
-                let followed = known.reverse_stream.as_ref().map(|back| &back.stream);
-                self.bites += u64::from(followed.is_some_and(|stream| *stream != self.target_stream()));
-                known.to(next)
-            }
-            Phase::Closing => known.closing(&self.target_stream()),
-            Phase::Settled => known.switched_for_good(),
-            next => known.to(next),
-        };
-        let Ok(next) = next else { unreachable!("one follows the other") };
-        self.replace(known, next)
-    }
-
-    /// Stores the row over the one that is known, if that is still there.
-    fn replace(&mut self, known: &RetrofitState, next: RetrofitState) -> bool {
-        if !same_version(known, &self.head) && !self.bites(SwitchMutant::HeadUnguarded) {
-            return false;
-        }
-        self.note(|| {
-            format!(
-                "the retrofit is {}, generation {}",
-                next.phase.name(),
-                next.generation.map_or(0, Generation::number)
-            )
-        });
-        self.head = next;
-        true
-    }
-
-    /// As far as the streams tell: has every change of this table arrived at the other one, do they agree, and was everything
-    /// that came to the other one looked at?
-    fn has_drained(&mut self, at: usize, known: &RetrofitState, side: Direction) -> bool {
-        let Some(job) = Jobs::of(known).leading(side) else { return false };
-        let clean = self.quarantine(job.mapping().rows_name()).is_empty();
-        let examined = clean && self.examine(at, known, side);
-        let drained = examined && (0..KEYS).all(|number| self.item_has_drained(at, &job, side, number));
-        drained || self.bites(SwitchMutant::NotDrained)
-    }
-
-    /// Carries over the newest change of each item that has not arrived, as the functions do.
-    fn carry_what_lacks(&mut self, at: usize, known: &RetrofitState, side: Direction) {
-        let Some(job) = Jobs::of(known).leading(side) else { return };
-        for number in 0..KEYS {
-            let of_item = self.told(side).filter(|(_, record)| record.number == number);
-            let records = of_item.map(|(_, record)| Rc::clone(&record.record));
-            let Some(record) = records.max_by(|a, b| a.sequence.cmp(&b.sequence)) else {
-                continue;
-            };
-            if !self.item_has_drained(at, &job, side, number) {
-                let task = job.carry_now(&record.key, record.sequence.clone());
-                self.carry_to_the_end(task, &job, side);
-            }
-        }
-    }
-
-    /// Looks at what came to the closed table, as the functions do.
-    fn examine(&mut self, at: usize, known: &RetrofitState, side: Direction) -> bool {
-        let closed = other(side);
-        let Due::Late { job, epoch } = Jobs::of(known).due(closed) else { return true };
-        if self.bites(SwitchMutant::ClosedUnseen) {
-            return true;
-        }
-        // The records are known; the row is read after them. What came while the table was open is not late.
-        if !same_version(known, &self.head) && !self.bites(SwitchMutant::StaleLook) {
-            return false;
-        }
-        let examined = &self.operators[at].examined;
-        let fresh: Vec<usize> =
-            self.told(closed).map(|(record, _)| record).filter(|record| !examined.contains(record)).collect();
-        for record in fresh {
-            let published = &self.streams[index(closed)][record];
-            let (task, number) = (job.late(&published.record, epoch), published.number);
-            let result = self.carry_to_the_end(task, &job, side);
-            if !result.is_done() {
-                return false;
-            }
-            self.operators[at].examined.insert(record);
-            if result.is_late() {
-                self.operators[at].late.insert(number);
-            }
-        }
-        true
-    }
-
-    pub(super) fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> TaskResult {
-        let mut step = task.start(job);
-        let mut blocked = 0;
-        loop {
-            match step {
-                TaskStep::Done(TaskResult::Blocked) if blocked < 2 => {
-                    blocked += 1;
-                    step = if blocked == 1 { task.again(job) } else { task.park(job) };
-                }
-                TaskStep::Send(request) => {
-                    let response = self.carry_out(lead, &request);
-                    step = task.respond(job, response);
-                }
-                TaskStep::Done(result) => return result,
-            }
-        }
-    }
-
-    fn item_has_drained(&mut self, at: usize, job: &Job, side: Direction, number: usize) -> bool {
-        let seen = |of: Direction| {
-            let upto =
-                if self.has(SwitchMutant::EarlyLook) { self.stopped_at[index(of)] } else { usize::MAX };
-            let of_item = self.told(of).filter(move |(at, record)| *at < upto && record.number == number);
-            of_item.map(|(_, record)| &record.record)
-        };
-        let sequence = seen(side).map(|record| record.sequence.clone()).max();
-        // Of an item that nobody wrote to in the open table, what came late to the closed one still counts.
-        let late = self.operators[at].late.contains(&number);
-        if sequence.is_none() && (!late || self.has(SwitchMutant::LateUnseen)) {
-            return !late || self.bites(SwitchMutant::LateUnseen);
-        }
-        let newest = sequence.map(|sequence| Newest { sequence, may_lack_row: false });
-        let row = self.row_of(side, number);
-        let place = job.place(&self.key(side, number), row);
-        let target = place.and_then(|place| self.at(other(side), &place));
-        let sides = Sides { row, source: self.item(side, number), target };
-        let arrived = newest.as_ref().is_none_or(|newest| job.has_arrived(newest, sides));
-        let (present, agrees) = (target.is_some(), job.agrees(sides));
-        let shown = !self.head.was_reversed()
-            || job.shows_last_write(
-                sides,
-                &seen(other(side)).map(|record| Sign::of(record)).collect::<Vec<_>>(),
-            );
-        if self.has(SwitchMutant::EarlyLook) && arrived {
-            self.bites += u64::from(!(agrees && shown));
-            return true;
-        }
-        if !arrived && present && self.bites(SwitchMutant::DrainByPresence) {
-            return true;
-        }
-        if !shown && self.bites(SwitchMutant::OwnUnseen) {
-            return arrived && agrees;
-        }
-        arrived && agrees && shown
-    }
-
-    /// The writers of this table may write from now on; it was looked last at this turn whether all had arrived.
-    pub(super) fn let_in(&mut self, side: Direction, looked: u64) {
-        self.open = Some(side);
-        self.let_in_at = self.turns;
-        if self.truth_of == side {
-            return;
-        }
-        self.note(|| format!("writers of {side:?} may write"));
-        let former = self.truth_of;
-        for number in 0..KEYS {
-            self.take_over(former, side, number, looked);
-        }
-        self.truth_of = side;
-        self.changed = true;
-    }
-
-    /// What the former table's writers wrote must be in this one now, but for what came too late.
-    fn take_over(&mut self, former: Direction, side: Direction, number: usize, looked: u64) {
-        let there = self.item(side, number).map(natural);
-        let written = std::mem::take(&mut self.written[number]);
-        let stream = &self.streams[index(former)];
-        // What was not in the stream by then, or came after the stop, may be too late.
-        let on_time = |write: &TrueWrite| !write.leaked && stream[write.at].visible_at <= looked;
-        let from = written.iter().rposition(on_time);
-        let before = match from {
-            Some(at) => written[at].new.clone(),
-            None => self.begun(former, number, &written),
-        };
-        let late = written[from.map_or(0, |at| at + 1)..].to_vec();
-        let states = std::iter::once(before).chain(late.iter().map(|write| write.new.clone()));
-        let agrees =
-            |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
-        let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
-        // What came to this table after the last look is an ordinary write of it from now on; and what was not in its stream by
-        // then, unless the former table's writers wrote the item too: then both sides were compared. It is all the same where nobody but
-        // late writers wrote the item here since.
-        let of_item = self.streams[index(side)].iter().filter(|record| record.number == number);
-        let newest = of_item.map(|record| record.record.sequence.clone()).max();
-        let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
-        let intact = of_late.map(|write| write.sequence.clone()).max() == newest;
-        let early: Vec<&mut LateWrite> = self
-            .late
-            .iter_mut()
-            .filter(|write| write.side == side && write.number == number)
-            .filter(|write| write.turn > looked || (write.visible_at > looked && (from.is_none() || intact)))
-            .collect();
-        if early.last().is_some_and(|write| write.new == there) {
-            early.into_iter().for_each(|write| write.said = true);
-            self.expected[number] = there;
-            return;
-        }
-        let Some(arrived) = arrived else {
-            return self
-                .fail(format!("writers of {side:?} are let in, and k{number} is not what was written"));
-        };
-        for write in late.into_iter().skip(arrived) {
-            let Published { record, visible_at, .. } = &self.streams[index(former)][write.at];
-            let (sequence, visible_at) = (record.sequence.clone(), *visible_at);
-            self.late.push(LateWrite {
-                side: former,
-                number,
-                sequence,
-                new: write.new,
-                visible_at,
-                turn: self.turns,
-                said: write.as_retrofit,
-            });
-        }
-        self.expected[number] = there;
-    }
-
-    /// What was there before the first of these writes.
-    fn begun(&self, side: Direction, number: usize, written: &[TrueWrite]) -> Option<Item> {
-        match written.first() {
-            Some(first) => self.streams[index(side)][first.at].record.old.as_ref().map(natural),
-            None => self.expected[number].clone(),
-        }
-    }
-
-    /// What a state of a table is in the other one; the same for all that has no place there.
-    pub(super) fn carried(&self, side: Direction, state: Option<&Item>) -> Option<Item> {
-        self.mapping_from(side)?.target_item(state?).ok().flatten()
-    }
-
-    /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.
-    pub(super) fn seen(&self, side: Direction, item: Option<&Item>) -> Option<Item> {
-        item.filter(|item| side == Direction::Reverse || self.scene.mapping.selects(item)).cloned()
+impl Doors {
+    fn is_closed(&self, side: Direction, turns: u64) -> bool {
+        let (closed, since) = self.closed[index(side)];
+        if turns >= since { closed } else { self.before[index(side)] }
     }
 }
 
-fn same_version(a: &RetrofitState, b: &RetrofitState) -> bool {
-    a.version == b.version
+impl World {
+    /// Performs some effects of this operator.
+    pub(super) fn operate(&mut self, at: usize) {
+        self.refresh_open();
+        if self.head.phase == Phase::Closing
+            && self.has(SwitchMutant::SettledFromClosing)
+            && self.random.chance(5)
+        {
+            return self.settle_from_closing(at);
+        }
+        if self.operators[at].operation.is_none() && !self.begin_operation(at) {
+            return;
+        }
+        self.check_stop(at);
+        let effects = if self.random.chance(30) { 1 } else { self.random.between(1, EFFECTS_MAX) };
+        for _ in 0..effects {
+            if self.faults.operators && self.random.below(1_000) < DEATHS {
+                return self.operator_dies(at);
+            }
+            if !self.operate_once(at) {
+                break;
+            }
+        }
+        self.refresh_open();
+    }
+
+    /// A command that the row must refuse.
+    fn settle_from_closing(&mut self, at: usize) {
+        self.bites += 1;
+        let before = self.head.clone();
+        if let Ok(next) = before.switched_for_good() {
+            self.head = next;
+            self.turned(at, &before);
+        }
+    }
+
+    /// A stop ends within its limit.
+    fn check_stop(&mut self, at: usize) {
+        let operator = &self.operators[at];
+        let own = operator.switches && self.stop_begun >= operator.begun && self.head.phase.is_stop();
+        if own && !self.ending && self.turns > self.stop_begun + 4 * STOP_TURNS_MAX {
+            self.fail("a stop lasts longer than its limit");
+        }
+    }
+
+    fn operator_dies(&mut self, at: usize) {
+        self.note(|| format!("operator {at} dies"));
+        self.operators[at] = Operator::default();
+    }
+
+    /// False if it waits, or is over.
+    fn operate_once(&mut self, at: usize) -> bool {
+        let Some(mut operation) = self.operators[at].operation.take() else { return false };
+        let effect = match operation.next() {
+            Step::Over(outcome) => {
+                self.ended(at, &outcome);
+                return false;
+            }
+            Step::Ask(effect) => effect,
+        };
+        if let Effect::Wait { until_ms } = &effect
+            && !self.has_waited(at, *until_ms)
+        {
+            self.operators[at].operation = Some(operation);
+            return false;
+        }
+        self.operators[at].gives_back = operation.doing().text.starts_with("taking the stop back");
+        let reply = self.perform(at, &effect);
+        if self.faults.operators && self.random.below(1_000) < DEATHS {
+            self.operator_dies(at);
+            return false;
+        }
+        let now_ms = self.now_ms(at);
+        operation.answer(now_ms, reply);
+        if self.doubts > 0 && self.head.phase.is_stop() && self.operators[at].switches {
+            // The user presses ctrl-C.
+            let doubts = self.random.below(10_000) < self.doubts;
+            if doubts {
+                operation.interrupt();
+            }
+        }
+        self.operators[at].operation = Some(operation);
+        true
+    }
+
+    pub(super) fn now_ms(&self, at: usize) -> u64 {
+        let operator = &self.operators[at];
+        operator.frozen_ms.unwrap_or((self.seconds() + operator.skew_seconds) * 1_000)
+    }
+
+    /// Is this wait over? The wait for requests of an earlier phase lasts until none is in flight.
+    fn has_waited(&mut self, at: usize, until_ms: u64) -> bool {
+        let tidies = matches!(self.head.phase, Phase::Tidying | Phase::Tidy) && !self.head.swept;
+        let is_under_way = match self.head.phase {
+            Phase::Finalising => self.is_anything_under_way(),
+            _ => tidies && self.is_unsealed_under_way(),
+        };
+        // An operator with a pass waits for a retry.
+        if self.head.since.is_some() && is_under_way && self.operators[at].pass.is_none() {
+            return self.bites(SwitchMutant::NoWait);
+        }
+        if self.head.since.is_some() && (tidies || self.head.phase == Phase::Finalising) {
+            // No request of an earlier phase is in flight, so the clock moves to the end of the wait.
+            self.waited_seconds += until_ms.saturating_sub(self.now_ms(at)) / 1_000;
+        }
+        self.now_ms(at) >= until_ms || self.operators[at].frozen_ms.is_some()
+    }
+
+    fn begin_operation(&mut self, at: usize) -> bool {
+        let stopped = self.head.phase.is_stop() || self.open.is_none();
+        // Another operator seldom gets in the way.
+        let is_busy = self.operators.iter().any(|other| other.switches && other.operation.is_some());
+        if is_busy && !self.random.chance(10) {
+            return false;
+        }
+        let idles = self.moves_left() == 0 || !self.random.chance(25);
+        let must_follow = self.must_fill() || !self.is_followed(Direction::Reverse);
+        let must_go_on = stopped || self.is_ending_for_good() || (self.ending && must_follow);
+        if idles && !must_go_on {
+            return false;
+        }
+        if !stopped && self.faults.streams && self.head.phase.is_filling() && self.random.chance(5) {
+            self.replace_stream(Direction::Forward);
+        }
+        let command = self.command(stopped);
+        let switches = matches!(command, Command::Switch(_));
+        let skew_seconds = if self.faults.clocks { self.random.below(SKEW_SECONDS) as u64 } else { 0 };
+        self.operators[at] = Operator {
+            switches,
+            begun: self.turns,
+            version: self.head.version,
+            skew_seconds,
+            ..Operator::default()
+        };
+        if switches && !self.by_policy && self.open.is_some() {
+            self.note(|| "the writers stop by themselves".to_owned());
+            self.stopped_at = [0, 1].map(|at| self.streams[at].len());
+            self.open = None;
+        }
+        self.note(|| format!("operator {at} begins {command:?}"));
+        let nonce = format!("n{}", self.turns);
+        let operation = Operation::new(self.scene.mapping.clone(), command, nonce, self.now_ms(at));
+        self.operators[at].operation = Some(Box::new(operation));
+        true
+    }
+
+    /// Were changes lost with a stream of the source? The next run finds them.
+    pub(super) fn must_fill(&self) -> bool {
+        self.lost_at.is_some() && self.head.phase.is_filling()
+    }
+
+    /// Has the way back ended, and is the retrofit not finished?
+    fn is_ending_for_good(&self) -> bool {
+        matches!(self.head.phase, Phase::Settled | Phase::Finalising)
+    }
+
+    fn command(&mut self, stopped: bool) -> Command {
+        let limits = self.limits();
+        if self.is_ending_for_good()
+            || (!stopped && self.head.phase == Phase::Reversed && self.random.chance(8))
+        {
+            let leave_marks = self.random.chance(20);
+            self.keeps_marks |= leave_marks;
+            return Command::Finish(Finish { leave_marks, limits });
+        }
+        if self.head.phase.is_stop() && self.random.chance(3) {
+            return Command::Finish(Finish { leave_marks: false, limits });
+        }
+        if self.head.phase.is_filling() && !stopped && (self.random.chance(50) || self.must_fill()) {
+            let repair = self.ending || self.must_fill() || self.random.chance(50);
+            return match !self.must_fill() && self.random.chance(20) {
+                true => Command::Tidy(Tidy { limits }),
+                false => Command::Run(Run { repair, limits, ..Run::default() }),
+            };
+        }
+        self.replace_stream_before(stopped);
+        Command::Switch(self.switch(stopped))
+    }
+
+    /// The target gets another stream while an operator may have read the former one.
+    fn replace_stream_before(&mut self, stopped: bool) {
+        let is_before = !stopped && self.head.phase == Phase::Tidy && self.head.was_reversed();
+        if is_before && self.faults.streams && self.random.chance(50) {
+            self.replace_stream(Direction::Reverse);
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            stop_max_ms: STOP_TURNS_MAX * 1_000,
+            quiet_ms: 2_000,
+            denied_ms: 1_000,
+            proof_max_ms: 60_000,
+            read_max_ms: 600_000,
+            // Longer than the error of a clock, as in AWS.
+            in_flight_ms: 400_000,
+            clock_skew_ms: if self.faults.clocks { SKEW_SECONDS as u64 * 1_000 } else { 0 },
+        }
+    }
+
+    fn switch(&mut self, stopped: bool) -> Switch {
+        let phase = self.head.phase;
+        let is_stop = phase.is_stop();
+        let mut back = matches!(phase, Phase::Reversed | Phase::Returning);
+        let mut take_back = is_stop && self.random.chance(if self.ending { 50 } else { 10 });
+        if stopped && !is_stop {
+            // An operator died after it wrote the row: the same command again, or a second rollback.
+            let is_told = self.apps_at == self.truth_of;
+            back = if is_told { phase == Phase::Reversed } else { self.truth_of == Direction::Forward };
+            take_back = is_told;
+        }
+        let writers = if self.by_policy { Writers::Policy(vec![ROLE.to_owned()]) } else { Writers::Attested };
+        Switch {
+            back,
+            for_good: self.scene.switched() == Phase::Settled,
+            writers: Some(writers),
+            unproven: true,
+            check: false,
+            take_back,
+            limits: self.limits(),
+        }
+    }
+
+    /// Restores the control table to an earlier time: an operator must notice that and write nothing.
+    pub(super) fn restore(&mut self) {
+        let Some((control, head)) = self.backup.take() else {
+            self.backup = Some((self.control.clone(), self.head.clone()));
+            return;
+        };
+        let marks = self.doors.tags.iter().flatten();
+        let marks = marks.filter_map(|tag| tag.split(' ').next()?.parse::<u64>().ok());
+        if marks.max().is_none_or(|mark| mark <= head.version) {
+            return;
+        }
+        let mut world = self.clone();
+        (world.control, world.head) = (control.clone(), head.clone());
+        world.faults = super::world::SwitchFaults::default();
+        if self.has(SwitchMutant::RestoreUnseen) {
+            self.bites += 1;
+            world.doors.tags = [None, None];
+        }
+        let command = Command::Run(Run { repair: true, limits: self.limits(), ..Run::default() });
+        let operation = Operation::new(self.scene.mapping.clone(), command, "restored", self.now_ms(0));
+        world.operators = vec![Operator { operation: Some(Box::new(operation)), ..Operator::default() }];
+        let mut steps = 0;
+        while steps < 200 && world.operate_once(0) {
+            steps += 1;
+        }
+        if world.control != control || world.head != head {
+            self.fail("an operator wrote by a control table of an earlier time");
+        }
+    }
+
+    fn ended(&mut self, at: usize, outcome: &Outcome) {
+        self.note(|| format!("operator {at}: {:?}, {}", outcome.end, outcome.text()));
+        let operator = std::mem::take(&mut self.operators[at]);
+        self.check_outcome(outcome);
+        let by_quarantine = |gate: &Gate| matches!(gate, Gate::Quarantine { .. });
+        let is_compared = outcome.counts.contains_key("same") && outcome.gates.iter().all(by_quarantine);
+        // An entry of the quarantine does not keep a comparison from its end.
+        if is_compared && (outcome.end == End::Done || !outcome.gates.is_empty()) {
+            self.lost_at.take_if(|lost_at| *lost_at <= operator.begun);
+        }
+        *self.outcomes.entry(format!("{:?} {}", outcome.end, outcome.code)).or_default() += 1;
+        let is_blocked = !outcome.gates.is_empty() && outcome.gates.iter().all(by_quarantine);
+        // Nothing else happened since the operation began.
+        if operator.switches && is_blocked && operator.begun == self.turns && self.can_release() {
+            self.fail("a switch is refused for an entry of the quarantine that it could have released");
+        }
+        let others = self.operators.iter().any(|other| other.switches && other.operation.is_some());
+        let side = match outcome.open {
+            OpenTable::Source => Direction::Forward,
+            OpenTable::Target => Direction::Reverse,
+            OpenTable::Neither | OpenTable::Unknown => return,
+        };
+        // Writers start when the last operator has ended.
+        if !others && !self.head.phase.is_stop() && side == self.truth_of {
+            self.apps_at = side;
+            if !self.by_policy {
+                self.open = Some(side);
+            }
+        }
+    }
+
+    /// Does a release of all entries empty the quarantine?
+    fn can_release(&self) -> bool {
+        let mut world = self.clone();
+        let lead = world.head.phase.direction();
+        let Some(job) = lead.and_then(|lead| Jobs::of(&world.head).leading(lead)) else { return false };
+        let names = [world.scene.mapping.rows_name().to_owned(), world.scene.mapping.other_rows_name()];
+        for entry in world.quarantine(job.mapping().rows_name()) {
+            if let Some(task) = job.release(&entry) {
+                world.carry_to_the_end(task, &job, lead.unwrap_or(Direction::Forward));
+            }
+        }
+        names.iter().all(|name| world.quarantine(name).is_empty())
+    }
+
+    /// The outcome names the open table.
+    fn check_outcome(&mut self, outcome: &Outcome) {
+        if outcome.text().trim().is_empty() || outcome.open_text.is_empty() {
+            self.fail("an operation ends without saying which table is open");
+        }
+    }
+
+    /// With policies, writers write whenever the policy allows it.
+    pub(super) fn refresh_open(&mut self) {
+        if self.by_policy {
+            let side = self.apps_at;
+            let open = !self.doors.is_closed(side, self.turns) && side == self.truth_of;
+            // A weakened operator goes by the second of the row.
+            if !open && self.open.is_some() && !self.has(SwitchMutant::EarlyLook) {
+                self.stopped_at = [0, 1].map(|at| self.streams[at].len());
+            }
+            self.open = open.then_some(side);
+        }
+    }
+
+    fn perform(&mut self, at: usize, effect: &Effect) -> Result<Reply, Failure> {
+        let throttled = self.faults.throttles && self.random.chance(3);
+        if throttled && !matches!(effect, Effect::Wait { .. }) {
+            // The writes can be done although the answer is lost, all or some of them.
+            match effect {
+                Effect::Send(writes) => {
+                    let sent = self.random.below(writes.len() + 1);
+                    self.send(at, &writes[..sent]);
+                }
+                Effect::SetPolicy { .. } if self.random.chance(50) => drop(self.perform_now(at, effect)),
+                _ => {}
+            }
+            return Err(failure(FailureKind::Passing, "throttled"));
+        }
+        if self.faults.rights
+            && matches!(effect, Effect::SetPolicy { .. } | Effect::Tag { .. })
+            && self.random.chance(5)
+        {
+            return Err(failure(FailureKind::Denied, "access-denied"));
+        }
+        self.perform_now(at, effect)
+    }
+
+    fn perform_now(&mut self, at: usize, effect: &Effect) -> Result<Reply, Failure> {
+        Ok(match effect {
+            Effect::Read { table, keys } => Reply::Items(self.read(at, *table, keys)),
+            Effect::Page { of, after, .. } => self.page(of, after.as_ref()),
+            Effect::Send(writes) => Reply::Responses(self.send(at, writes)),
+            Effect::Carry { job, tasks } => {
+                let lead = if job.mapping().is_reverse() { Direction::Reverse } else { Direction::Forward };
+                let carried = tasks.iter().map(|task| {
+                    let is_unseen =
+                        self.has(SwitchMutant::ClosedUnseen) && format!("{task:?}").contains("Late(Late");
+                    match is_unseen && self.bites(SwitchMutant::ClosedUnseen) {
+                        true => TaskResult::Superseded,
+                        false => self.carry_to_the_end(task.clone(), job, lead),
+                    }
+                });
+                Reply::Results(carried.collect())
+            }
+            Effect::Describe(role) => {
+                self.described |= self.head.phase.is_stop();
+                Reply::Table(self.facts(*role))
+            }
+            Effect::Policy(role) => {
+                let policy = self.doors.policies[index(side(*role))].clone();
+                Reply::Policy(
+                    policy.map(|(text, revision)| TablePolicy { text, revision: revision.to_string() }),
+                )
+            }
+            Effect::SetPolicy { table, text, revision } => {
+                self.set_policy(*table, text.as_ref(), revision.as_ref())
+            }
+            Effect::Probe(role) => Reply::Denied(self.doors.is_closed(side(*role), self.turns)),
+            Effect::Tag { table, write } => {
+                let tag = &mut self.doors.tags[index(side(*table))];
+                if write.is_some() {
+                    tag.clone_from(write);
+                }
+                Reply::Tag(tag.clone())
+            }
+            Effect::Shards { table, stream, after } => {
+                return self.list_shards(side(*table), stream, after.as_deref());
+            }
+            Effect::Records { table, from, .. } => {
+                return self.read_records(at, side(*table), from);
+            }
+            Effect::Pass { pass, repair } => return self.go_on_with(at, *pass, *repair),
+            Effect::ForgetSegments(_) => Reply::Done,
+            Effect::Wait { .. } => Reply::Done,
+        })
+    }
+
+    fn facts(&mut self, role: TableRole) -> TableFacts {
+        let arn = format!("arn:{:?}", side(role));
+        let stream = match side(role) {
+            Direction::Reverse if self.head.phase.is_stop() && self.has(SwitchMutant::StreamUnchecked) => {
+                let followed = self.head.reverse_stream.as_ref().map(|back| back.stream.clone());
+                let stream =
+                    self.stopping_stream.clone().or(followed).unwrap_or_else(|| self.stream_name(side(role)));
+                self.bites += u64::from(stream != self.stream_name(side(role)));
+                stream
+            }
+            side => self.stream_name(side),
+        };
+        TableFacts { arn, stream: Some(stream), ..TableFacts::default() }
+    }
+
+    fn set_policy(&mut self, role: TableRole, text: Option<&String>, revision: Option<&String>) -> Reply {
+        let at = index(side(role));
+        let there = self.doors.policies[at].as_ref().map(|(_, revision)| revision.to_string());
+        if there.as_ref() != revision {
+            return Reply::Changed(false);
+        }
+        let delay = self.random.below(POLICY_TURNS_MAX) as u64;
+        self.doors.before[at] = self.doors.is_closed(side(role), self.turns);
+        self.doors.revision += 1;
+        self.doors.policies[at] = text.map(|text| (text.clone(), self.doors.revision));
+        self.doors.closed[at] = (text.is_some(), self.turns + delay);
+        self.note(|| {
+            format!("the policy of {:?} is {}", side(role), if text.is_some() { "deny" } else { "none" })
+        });
+        Reply::Changed(true)
+    }
+
+    fn read(&mut self, at: usize, role: TableRole, keys: &[Item]) -> Vec<Option<Item>> {
+        if let Some(stale) = &self.operators[at].stale {
+            let there = stale.lookup(role, keys);
+            let now = self.lookup(role, keys);
+            self.bites += u64::from(there != now);
+            return there;
+        }
+        let mut there = self.lookup(role, keys);
+        if role == TableRole::Control && self.mutant.is_some() && self.operators[at].switches {
+            for (key, item) in keys.iter().zip(&mut there) {
+                self.weaken_row(at, key, item);
+            }
+        }
+        there
+    }
+
+    /// Items of a table as they are.
+    pub(super) fn lookup(&self, role: TableRole, keys: &[Item]) -> Vec<Option<Item>> {
+        let read = |key: &Item| match role {
+            TableRole::Control if *key == control::head_key(&self.head.retrofit) => Some(self.head_row()),
+            TableRole::Control => self.row(key).cloned(),
+            _ => self.at(side(role), key).cloned(),
+        };
+        keys.iter().map(read).collect()
+    }
+
+    fn send(&mut self, at: usize, writes: &[Write]) -> Vec<Response> {
+        let trace = self.trace.take();
+        let head_key = control::head_key(&self.head.retrofit);
+        let mut responses = Vec::with_capacity(writes.len());
+        let mut notes = Vec::new();
+        for write in writes {
+            let key = key_in(&write.action);
+            let is_head =
+                [control::PARTITION, control::SORT].iter().all(|name| key.get(*name) == head_key.get(*name));
+            responses.push(match is_head {
+                true => self.store_head(at, write, &mut notes),
+                false if self.is_forgotten_seal(at, key) || self.is_idle_seal(key) => Response::Written,
+                false => self.carry_out(Direction::Forward, &Request::Write(write.clone())),
+            });
+        }
+        self.trace = trace;
+        notes.into_iter().for_each(|note| self.note(|| note));
+        responses
+    }
+
+    /// A seal that no write in this world checks.
+    fn is_idle_seal(&self, key: &Item) -> bool {
+        match key.get(control::PARTITION) {
+            Some(AttributeValue::S(partition)) => {
+                partition.starts_with("seal#") && !is_asked(self.scene, partition)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The table at this place.
+pub(super) fn side(role: TableRole) -> Direction {
+    if role == TableRole::Target { Direction::Reverse } else { Direction::Forward }
+}
+
+pub(super) fn failure(kind: FailureKind, code: &str) -> Failure {
+    Failure { kind, code: code.to_owned(), message: format!("the world says `{code}`"), hint: None }
 }

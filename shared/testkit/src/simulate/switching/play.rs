@@ -4,9 +4,10 @@ use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
+use super::operate::Operator;
 use super::scene::Layout;
 use super::scene::{KEYS, index, text};
-use super::world::{VALUES, World};
+use super::world::{MOVES_MAX, VALUES, World};
 
 /// Turns of a history.
 const TURNS_MAX: usize = 1_200;
@@ -23,7 +24,7 @@ impl World {
             if self.settled_for >= SETTLED_TURNS_MAX {
                 break;
             }
-            self.settled_for += u64::from(self.head.phase == Phase::Settled);
+            self.settled_for += u64::from(self.is_for_good());
             self.turn();
             self.check()?;
         }
@@ -36,7 +37,7 @@ impl World {
         self.faults.operators = false;
         self.faults.no_inverse = false;
         self.faults.hesitant = false;
-        self.doubts = 1;
+        self.doubts = 2;
         self.faults.expiry = false;
         self.faults.old_copies = false;
         self.faults.discards = false;
@@ -45,7 +46,12 @@ impl World {
         self.faults.sleeps = false;
         self.faults.refusals = false;
         self.faults.streams = false;
+        self.faults.throttles = false;
+        self.faults.rights = false;
+        self.faults.splits = false;
+        self.faults.restores = false;
         self.ending = true;
+        self.operators[1] = Operator::default();
         for _ in 0..END_TURNS_MAX {
             if self.is_at_rest() {
                 return self.conclude();
@@ -56,13 +62,30 @@ impl World {
         Err(Violation::new("it never comes to rest"))
     }
 
+    /// Has the way back ended?
+    pub(super) fn is_for_good(&self) -> bool {
+        matches!(self.head.phase, Phase::Settled | Phase::Finalising | Phase::Finalised)
+    }
+
     pub(super) fn moves_left(&self) -> u64 {
-        if self.ending { 0 } else { self.moves_most.saturating_sub(self.moves) }
+        if self.ending { 0 } else { MOVES_MAX.saturating_sub(self.moves) }
     }
 
     fn turn(&mut self) {
         self.turns += 1;
+        self.refresh_open();
         match self.random.below(100) {
+            99 if self.faults.splits => self.split_a_shard(),
+            98 if self.faults.restores => self.restore(),
+            // After the last description of the tables no operator can notice it.
+            97 if self.faults.streams
+                && self.head.phase == Phase::Closing
+                && !self.described
+                && self.random.chance(10) =>
+            {
+                let side = *self.random.pick(&[Direction::Forward, Direction::Reverse]);
+                self.replace_stream(side);
+            }
             0..12 => {
                 let idle = self.faults.flood && self.random.chance(75);
                 if let Some(side) = self.open.filter(|_| !idle) {
@@ -114,7 +137,7 @@ impl World {
         }
     }
 
-    /// Writers go on where they were; nobody knows of a table before its writers were let in.
+    /// Writers go on where they were; a table is known once its writers were let in.
     pub(super) fn may_leak(&self, side: Direction) -> bool {
         let leads = self.head.phase.direction();
         let was_open = side == Direction::Forward || self.head.was_reversed();
@@ -132,11 +155,10 @@ impl World {
     /// Nothing new begins; all that is under way ends.
     fn last_turn(&mut self) {
         self.turns += 1;
+        self.refresh_open();
         match self.random.below(10) {
-            0 => {
-                self.operate(0);
-            }
-            1..5 => self.deliver_something(),
+            0..2 => self.operate(0),
+            2..5 => self.deliver_something(),
             5 => self.mend(),
             6 if !self.zombies.is_empty() => self.carry_out_late(0),
             _ if !self.works.is_empty() => {
@@ -147,7 +169,7 @@ impl World {
         }
     }
 
-    /// Writers of the target write anew what has no way back, and somebody takes it out of the quarantine.
+    /// Writers of the target write items without a way back again, and a person takes them out of the quarantine.
     fn mend(&mut self) {
         // Many changes and repairs of one item would keep each other from coming to an end.
         if self.quarantined().is_empty() || self.works.len() >= KEYS {
@@ -188,8 +210,13 @@ impl World {
     }
 
     pub(super) fn is_at_rest(&self) -> bool {
-        let dealt_with = |side: Direction| self.streams[index(side)].iter().all(|record| record.dealt_with);
+        // Once the retrofit is over, no function gets changes.
+        let is_over = self.head.phase == Phase::Finalised;
+        let dealt_with =
+            |side: Direction| is_over || self.streams[index(side)].iter().all(|record| record.dealt_with);
         self.open.is_some()
+            && !self.must_fill()
+            && (!self.is_for_good() || self.head.phase == Phase::Finalised)
             && self.works.is_empty()
             && self.zombies.is_empty()
             && dealt_with(Direction::Forward)
@@ -197,7 +224,7 @@ impl World {
             && self.quarantined().is_empty()
     }
 
-    /// What could not be carried the way that things are carried now. What a late task entered for the other one is of no concern.
+    /// The entries of the direction in which changes are carried now. Those that a late task entered for the other one do not matter.
     fn quarantined(&self) -> Vec<Quarantined> {
         let mapping = &self.scene.mapping;
         match self.head.phase.direction() {

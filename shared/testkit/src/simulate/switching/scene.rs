@@ -11,7 +11,6 @@ use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, Delivery, Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Epoch, Generation, Job, Mapping, Request, Response, SequenceNumber, TaskStep,
-    Write, seal,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -61,7 +60,7 @@ only = { kind = "in" }
 rename = { a = "b" }
 set = { made = "old" }
 "#;
-/// Histories out of so many whose target's key can move: the first of them without collisions.
+/// In `MOVING_OF` histories, from `MOVING` on the target's key can move: in the first of them without collisions.
 const MOVING_OF: u64 = 8;
 const MOVING: u64 = 6;
 
@@ -84,7 +83,7 @@ pub(super) fn other(side: Direction) -> Direction {
     }
 }
 
-/// What the target's key is made of.
+/// The parts of the target's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Layout {
     /// The source's key.
@@ -175,9 +174,9 @@ impl Scene {
 
     /// The row of a retrofit whose target is tidy. With a ledger it still has to be tidied.
     pub(super) fn begun(&self) -> RetrofitState {
-        let begun = RetrofitState::begun(&self.mapping, Some("s"));
+        let begun = RetrofitState::begun(&self.mapping, Some("s1"));
         match self.layout {
-            Layout::Fixed => tidied(&begun).swept(),
+            Layout::Fixed => RetrofitState { rows_since: Some(1), ..tidied(&begun).swept() },
             Layout::Moving | Layout::Crowded => begun,
         }
     }
@@ -188,7 +187,7 @@ impl Scene {
     }
 }
 
-/// The row once the target is tidied, but for what of before is still under way.
+/// The row once the target is tidied, apart from former requests that are still under way.
 pub(super) fn tidied(begun: &RetrofitState) -> RetrofitState {
     let first = begun.tidied_first().and_then(|first| begun.to(first));
     let tidy =
@@ -207,7 +206,7 @@ pub(super) enum Due {
     Nothing,
 }
 
-/// What the core makes of a row.
+/// The jobs that the core makes of a row.
 pub(super) struct Jobs {
     pub(super) there: Rc<Job>,
     pub(super) back: Option<Rc<Job>>,
@@ -265,25 +264,15 @@ impl JobsKey {
     }
 }
 
-/// Seals, each with its place among all of its generation.
-type Seals = Rc<[(usize, Write)]>;
-
-/// The seals of a generation that an item here asks for.
-pub(super) fn seals(scene: &Scene, generation: Generation) -> Seals {
-    thread_local! { static MADE: RefCell<HashMap<(Layout, Generation), Seals>> = RefCell::default(); }
-    MADE.with_borrow_mut(|made| {
-        let seals = made.entry((scene.layout, generation)).or_insert_with(|| {
-            let asked = asked(scene);
-            let all = seal::seals(scene.mapping.name(), generation, 0).enumerate();
-            all.filter(|(_, write)| asked.contains(&control_partition(key_in(&write.action)))).collect()
-        });
-        Rc::clone(seals)
-    })
+/// Is this the seal of an item here? The others are written too, and no write asks for them.
+pub(super) fn is_asked(scene: &Scene, partition: &str) -> bool {
+    static ASKED: [OnceLock<BTreeSet<String>>; 3] = [const { OnceLock::new() }; 3];
+    ASKED[scene.layout as usize].get_or_init(|| asked(scene)).contains(partition)
 }
 
 /// The partitions of the seals that an item here asks for.
 fn asked(scene: &Scene) -> BTreeSet<String> {
-    let Ok(head) = tidied(&RetrofitState::begun(&scene.mapping, Some("s"))).with_reverse_stream("t") else {
+    let Ok(head) = tidied(&RetrofitState::begun(&scene.mapping, Some("s1"))).with_reverse_stream("t") else {
         unreachable!("it is the first")
     };
     let jobs = Jobs::of(&head);

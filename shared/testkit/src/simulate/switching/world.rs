@@ -1,9 +1,10 @@
 //! Tables, streams, and what writers wrote.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::attributes::OWN_ATTRIBUTES;
+use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::control::{Direction, RetrofitState};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
@@ -14,16 +15,20 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
-use super::choices::{Choices, Told};
 use super::mutant::SwitchMutant;
+use super::operate::{Doors, Operator};
 use super::scene::{Jobs, KEYS, Layout, Scene, index, other, text};
-use super::work::{Look, Operator, Work, Zombie};
+use super::shards::SimulatedShard;
+use super::work::{Look, Work, Zombie};
+use crate::generate::Random;
 
+/// The second since 1970 at which a history begins.
+const BASE_SECONDS: u64 = 1_000_000_000;
 /// What items say.
 pub(super) const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
-/// How often writers are moved at the most.
-const MOVES_MAX: u64 = 4;
-/// Records that are published late are so for up to so many turns.
+/// The largest number of moves of writers.
+pub(super) const MOVES_MAX: u64 = 4;
+/// The largest delay of a record that is published late, in turns.
 const HIDDEN_TURNS_MAX: usize = 120;
 
 /// What goes wrong in this history.
@@ -49,7 +54,7 @@ pub(super) struct SwitchFaults {
     pub(super) no_inverse: bool,
     /// Stops are often taken back, and much is repaired in between.
     pub(super) hesitant: bool,
-    /// Items expire, on the closed table too: nobody stops that.
+    /// Items expire, on the closed table too: a stop does not keep DynamoDB from that.
     pub(super) expiry: bool,
     /// Applications put old copies of items back, with what the retrofit kept on them.
     pub(super) old_copies: bool,
@@ -63,8 +68,20 @@ pub(super) struct SwitchFaults {
     pub(super) sleeps: bool,
     /// DynamoDB refuses items: they are too large for the other table, or a value does not fit there.
     pub(super) refusals: bool,
-    /// The target gets another stream before its writers are let in once more: its numbers begin anew.
+    /// The target gets another stream before its writers are let in once more: its numbers start again.
     pub(super) streams: bool,
+    /// Requests of operators are throttled.
+    pub(super) throttles: bool,
+    /// Operators sometimes may not change a policy or a tag.
+    pub(super) rights: bool,
+    /// The clocks of operators are off.
+    pub(super) clocks: bool,
+    /// Pages of a stream are empty although more is there.
+    pub(super) empty_pages: bool,
+    /// Shards split.
+    pub(super) splits: bool,
+    /// The control table is restored to an earlier time.
+    pub(super) restores: bool,
 }
 
 /// A record of a stream.
@@ -75,6 +92,10 @@ pub(super) struct Published {
     /// The turn from which on it is in the stream.
     pub(super) visible_at: u64,
     pub(super) dealt_with: bool,
+    /// Its shard.
+    pub(super) shard: usize,
+    /// The second in which it was written.
+    pub(super) written_at: u64,
 }
 
 /// A write that may come too late.
@@ -105,13 +126,17 @@ pub(super) struct TrueWrite {
 /// One history under way.
 #[derive(Clone)]
 pub(super) struct World {
-    pub(super) random: Choices,
+    pub(super) random: Random,
     pub(super) faults: SwitchFaults,
     pub(super) mutant: Option<SwitchMutant>,
     pub(super) bites: u64,
     pub(super) moves: u64,
     pub(super) trace: Option<Vec<String>>,
+    /// How operations ended.
+    pub(super) outcomes: BTreeMap<String, u64>,
     pub(super) turns: u64,
+    /// Seconds of long waits. Otherwise a turn is a second.
+    pub(super) waited_seconds: u64,
     pub(super) scene: &'static Scene,
     tables: [ItemStore; 2],
     pub(super) control: ItemStore,
@@ -119,8 +144,27 @@ pub(super) struct World {
     pub(super) streams: [Vec<Published>; 2],
     /// Where the stream that a table has now begins.
     stream_begins: [usize; 2],
-    /// How many streams the target had.
-    target_streams: u64,
+    /// The shards of both streams, those of the target's former ones too.
+    pub(super) shards: [Vec<SimulatedShard>; 2],
+    /// The first shard of each stream that a table had.
+    pub(super) shard_begins: [Vec<usize>; 2],
+    /// Are writers stopped by policies?
+    pub(super) by_policy: bool,
+    /// The table that the applications write to.
+    pub(super) apps_at: Direction,
+    pub(super) doors: Doors,
+    /// The turn in which the last stop began.
+    pub(super) stop_begun: u64,
+    /// Has an operator looked in this stop whether the tables still have their streams?
+    pub(super) described: bool,
+    /// The target's stream when it did.
+    pub(super) stopping_stream: Option<String>,
+    /// The control table, the row and its version of an earlier time.
+    pub(super) backup: Option<(ItemStore, RetrofitState)>,
+    /// The numbers of the tables' streams, as their names have them.
+    stream_numbers: [usize; 2],
+    /// The turn in which changes were last lost with a stream of the source.
+    pub(super) lost_at: Option<u64>,
     /// The newest sequence number of each item: only those of one item have an order.
     pub(super) sequences: [[u64; KEYS]; 2],
     /// Whose writers may write.
@@ -142,9 +186,9 @@ pub(super) struct World {
     /// What two functions remember of the row.
     pub(super) looks: [Option<Look>; 2],
     pub(super) wrong: Option<Violation>,
-    /// A time to live is over: what is deleted now is so by nobody.
+    /// A time to live is over: deletions are now by DynamoDB.
     expiring: bool,
-    /// Items that were put back with a fence of before.
+    /// Items that were put back with a former fence.
     pub(super) copied: [[bool; KEYS]; 2],
     /// An old copy of this item came to a closed table: its fence can pass for the retrofit's own, which is a limit.
     pub(super) copied_late: [bool; KEYS],
@@ -152,17 +196,14 @@ pub(super) struct World {
     pub(super) stopped_at: [usize; 2],
     /// The turn in which writers were let in last.
     pub(super) let_in_at: u64,
-    /// How often writers are moved at the most.
-    pub(super) moves_most: u64,
-    /// In how many of a hundred steps a stop is taken back.
+    /// How many of ten thousand effects of a stop are interrupted.
     pub(super) doubts: usize,
-    /// How many operators died, and how many stops were taken back.
-    pub(super) died: u64,
-    pub(super) taken_back: u64,
     /// For how many turns writers have been moved for good.
     pub(super) settled_for: u64,
-    /// The last stop has begun.
+    /// The last stop has started.
     pub(super) ending: bool,
+    /// The retrofit ended, and its marks were to stay.
+    pub(super) keeps_marks: bool,
     /// Something changed since it was last looked whether all is right.
     pub(super) changed: bool,
 }
@@ -170,7 +211,7 @@ pub(super) struct World {
 impl World {
     /// A target that is tidy, and as the source says.
     pub(super) fn new(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> World {
-        let mut random = Choices::of(seed);
+        let mut random = Random::new(seed);
         let mut fault = |percent| random.chance(percent);
         let faults = SwitchFaults {
             duplicates: fault(50),
@@ -191,35 +232,34 @@ impl World {
             sleeps: fault(30),
             refusals: fault(20),
             streams: fault(30),
+            throttles: fault(40),
+            rights: fault(15),
+            clocks: fault(30),
+            empty_pages: fault(40),
+            splits: fault(40),
+            restores: fault(20),
         };
+        let (by_policy, whole_way) = (fault(50), fault(35));
         let mut world = World::with(Layout::of(seed), random, faults, mutant, trace);
+        world.by_policy = by_policy;
+        if whole_way {
+            world.head = RetrofitState::begun(&world.scene.mapping, Some("s1"));
+        }
         world.sequences = [world.first_numbers(), world.first_numbers()];
         world.begin();
-        world
-    }
-
-    /// The world of a walk: one item, the same on both sides, and one operator.
-    pub(super) fn walked(mutant: Option<SwitchMutant>) -> World {
-        let random = Choices::Told(Told::default());
-        let mut world = World::with(Layout::Fixed, random, SwitchFaults::default(), mutant, false);
-        world.operators.truncate(1);
-        let mut item = Item::default();
-        item.insert("a".to_owned(), text("w0"));
-        item.insert("kind".to_owned(), text("in"));
-        let item = world.keyed(Direction::Forward, 0, item);
-        world.carried_over(0, item);
         world
     }
 
     /// Nothing has happened yet, and there is no item.
     fn with(
         layout: Layout,
-        random: Choices,
+        mut random: Random,
         faults: SwitchFaults,
         mutant: Option<SwitchMutant>,
         trace: bool,
     ) -> World {
         let scene = Scene::of(layout);
+        let shards = [(); 2].map(|()| SimulatedShard::first(&mut random, 0));
         World {
             random,
             faults,
@@ -227,14 +267,26 @@ impl World {
             bites: 0,
             moves: 0,
             trace: trace.then(Vec::new),
+            outcomes: BTreeMap::new(),
             turns: 0,
+            waited_seconds: 0,
             scene,
             tables: Default::default(),
             control: ItemStore::default(),
             head: scene.begun(),
             streams: Default::default(),
             stream_begins: [0; 2],
-            target_streams: 1,
+            shards,
+            shard_begins: [vec![0], vec![0]],
+            by_policy: false,
+            apps_at: Direction::Forward,
+            doors: Doors::default(),
+            stop_begun: 0,
+            described: false,
+            stopping_stream: None,
+            backup: None,
+            stream_numbers: [1; 2],
+            lost_at: None,
             sequences: [[0; KEYS]; 2],
             open: Some(Direction::Forward),
             truth_of: Direction::Forward,
@@ -245,7 +297,7 @@ impl World {
             zombies: Vec::new(),
             leaked: Vec::new(),
             busy: Default::default(),
-            operators: vec![Operator::new(), Operator::new()],
+            operators: vec![Operator::default(), Operator::default()],
             looks: [None, None],
             wrong: None,
             expiring: false,
@@ -253,12 +305,10 @@ impl World {
             copied_late: Default::default(),
             stopped_at: [0; 2],
             let_in_at: 0,
-            moves_most: MOVES_MAX,
-            doubts: if faults.hesitant { 12 } else { 1 },
-            died: 0,
-            taken_back: 0,
+            doubts: if faults.hesitant { 70 } else { 5 },
             settled_for: 0,
             ending: false,
+            keeps_marks: false,
             changed: true,
         }
     }
@@ -268,32 +318,57 @@ impl World {
         [(); KEYS].map(|()| self.random.below(3) as u64 * 45 + 3)
     }
 
-    /// The target's stream is switched off and on again, once all that it told is dealt with.
-    pub(super) fn replace_target_stream(&mut self) {
-        let at = index(Direction::Reverse);
-        if self.streams[at].iter().any(|record| !record.dealt_with) {
+    /// Disables a table's stream and enables it again. The target's records are processed before that; lost records of the
+    /// source are found by the next backfill and comparison.
+    pub(super) fn replace_stream(&mut self, side: Direction) {
+        let at = index(side);
+        if side == Direction::Reverse && self.streams[at].iter().any(|record| !record.dealt_with) {
             return;
         }
+        self.streams[at].iter_mut().for_each(|record| record.dealt_with = true);
+        self.end_stream(at);
         self.stream_begins[at] = self.streams[at].len();
+        self.shard_begins[at].push(self.shards[at].len());
+        let first = SimulatedShard::first(&mut self.random, self.turns);
+        self.shards[at].extend(first);
         self.sequences[at] = self.first_numbers();
-        if !self.bites(SwitchMutant::EpochStays) {
-            self.target_streams += 1;
+        if side == Direction::Forward {
+            self.lost_at = Some(self.turns);
         }
-        self.note(|| "the target gets another stream".to_owned());
+        if side == Direction::Forward || !self.bites(SwitchMutant::EpochStays) {
+            self.stream_numbers[at] += 1;
+        }
+        self.note(|| format!("the table of {side:?} gets another stream"));
     }
 
-    /// The name of the target's stream.
-    pub(super) fn target_stream(&self) -> String {
-        format!("t{}", self.target_streams)
+    /// Does the retrofit follow the stream that this table has now?
+    pub(super) fn is_followed(&self, side: Direction) -> bool {
+        let stream = self.stream_name(side);
+        match side {
+            Direction::Forward => self.head.check_stream(&stream).is_ok(),
+            Direction::Reverse => {
+                !self.head.was_reversed() || self.head.check_reverse_stream(&stream).is_ok()
+            }
+        }
     }
 
-    /// What the stream of this table has told so far, with the place of each record.
+    /// How many streams this table had.
+    pub(super) fn stream_count(&self, at: usize) -> usize {
+        self.shard_begins[at].len()
+    }
+
+    /// The name of this table's stream.
+    pub(super) fn stream_name(&self, side: Direction) -> String {
+        format!("{}{}", if side == Direction::Forward { "s" } else { "t" }, self.stream_numbers[index(side)])
+    }
+
+    /// The records that the stream of this table has shown so far, with their places.
     pub(super) fn told(&self, side: Direction) -> impl Iterator<Item = (usize, &Published)> {
         let all = self.streams[index(side)].iter().enumerate();
         all.skip(self.stream_begins[index(side)]).filter(|(_, record)| record.visible_at <= self.turns)
     }
 
-    /// What a backfill carried over, with the fence of a scan.
+    /// The items that a backfill carried over, with the fence of a scan.
     fn begin(&mut self) {
         for number in 0..KEYS {
             if self.random.chance(30) {
@@ -301,7 +376,14 @@ impl World {
             }
             let item = self.made(Direction::Forward);
             let item = self.keyed(Direction::Forward, number, item);
-            self.carried_over(number, item);
+            match self.head.generation.is_some() || self.scene.layout != Layout::Fixed {
+                true => self.carried_over(number, item),
+                // The backfill is still to come.
+                false => {
+                    self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
+                    self.expected[number] = Some(item);
+                }
+            }
         }
     }
 
@@ -319,6 +401,11 @@ impl World {
             carried.insert(OWN_ATTRIBUTES[0].to_owned(), fence.value());
             self.tables[1].set(self.scene.mapping.target(), &carried.clone(), Some(carried));
         }
+    }
+
+    /// The second since 1970.
+    pub(super) fn seconds(&self) -> u64 {
+        BASE_SECONDS + self.turns + self.waited_seconds
     }
 
     pub(super) fn has(&self, mutant: SwitchMutant) -> bool {
@@ -412,7 +499,12 @@ impl World {
         }
     }
 
-    /// The item at this place of the target.
+    /// All items of a table.
+    pub(super) fn all_of(&self, side: Direction) -> Vec<Item> {
+        self.tables[index(side)].items()
+    }
+
+    /// The item at this place of a table.
     pub(super) fn at(&self, side: Direction, key: &Item) -> Option<&Item> {
         self.tables[index(side)].get(self.model(side), key)
     }
@@ -428,7 +520,7 @@ impl World {
         self.changed = true;
         let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
         let number = item.as_ref().or(old.as_ref()).map(number_of)?;
-        self.sequences[at][number] += self.random.rise();
+        self.sequences[at][number] += self.random.between(1, 4) as u64;
         let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][number].to_string()) else {
             unreachable!("these are digits")
         };
@@ -439,12 +531,14 @@ impl World {
         };
         let hidden = self.faults.hidden && self.random.chance(if self.faults.flood { 50 } else { 20 });
         let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
-        // Records of one item come in their order.
-        let before = self.streams[at].iter().filter(|record| record.number == number);
+        // Records of one shard come in their order, and those of its children after them.
+        let (shard, written_at) = (self.shard_of(at, number), self.seconds());
+        let lineage = self.lineage(at, shard);
+        let before = self.streams[at].iter().filter(|record| lineage.contains(&record.shard));
         let visible_at = before.map(|record| record.visible_at).chain([self.turns + delay]).max();
         let record = Rc::new(ChangeRecord { sequence, key: key.clone(), kind, old, new: item.clone() });
         let visible_at = visible_at.unwrap_or_default();
-        self.streams[at].push(Published { record, number, visible_at, dealt_with: false });
+        self.streams[at].push(Published { record, number, visible_at, dealt_with: false, shard, written_at });
         self.tables[at].set(table, &key, item);
         Some(self.streams[at].len() - 1)
     }
@@ -467,7 +561,7 @@ impl World {
                 let sent = self.weakened(lead, writes);
                 match self.write_all(lead, &sent) {
                     None => Response::Written,
-                    // What was not asked held.
+                    // A guard that was not asked held.
                     Some(mut held) => {
                         held.resize(writes.len(), true);
                         Response::Cancelled(held)
@@ -551,7 +645,7 @@ impl World {
         self.application_writes_this(side, number, new.as_ref());
     }
 
-    /// A time to live is over. Nobody has to know of that: it needs no note.
+    /// A time to live is over. That needs no note.
     pub(super) fn expire(&mut self, side: Direction) {
         let number = self.random.below(KEYS);
         self.note(|| format!("k{number} of {side:?} expires"));
@@ -563,6 +657,8 @@ impl World {
     /// A writer puts an item as it was at some time, with all that was on it.
     pub(super) fn put_old_copy(&mut self, side: Direction) {
         let images = self.streams[index(side)].iter().filter_map(|record| record.record.new.as_ref());
+        // Readers never get a tombstone.
+        let images = images.filter(|image| !image.contains_key(TOMBSTONE_ATTRIBUTE));
         let images: Vec<Item> = images.cloned().collect();
         let Some(copy) = self.random.any(&images).cloned() else { return };
         let number = number_of(&copy);
@@ -601,7 +697,7 @@ impl World {
         }
     }
 
-    /// Stores the item where it belongs, if nobody else is there; where it was before, nothing stays. Gives the record's place back.
+    /// Stores the item at its place, if no other item is there; where it was before, nothing stays. Gives the record's place back.
     fn store_item(&mut self, side: Direction, number: usize, new: Option<&Item>) -> Option<usize> {
         let before = self.item(side, number).and_then(|item| self.model(side).key_of(item));
         let key = new.and_then(|new| self.model(side).key_of(new));
@@ -628,10 +724,12 @@ fn looks_newer(before: Option<&Item>, stored: &Item) -> bool {
     Fence::on(stored) > before.and_then(Fence::on)
 }
 
-/// Which item it is, by the attribute that both tables have.
+/// Which item it is, by the attribute that both tables have; of a tombstone, by its key.
 pub(super) fn number_of(item: &Item) -> usize {
-    match item.get("id") {
-        Some(AttributeValue::S(id)) => id.get(1..).and_then(|digits| digits.parse().ok()).unwrap_or(0),
+    match item.get("id").or_else(|| item.get("pk")) {
+        Some(AttributeValue::S(name)) => {
+            name.rsplit_once('k').and_then(|(_, digits)| digits.parse().ok()).unwrap_or(0)
+        }
         _ => 0,
     }
 }

@@ -266,7 +266,7 @@ fn records_of_the_closed_table_are_examined_before_the_stop() {
     assert!(read && examined);
 }
 
-/// After a return the target gets another stream, whose sequence numbers compare with none of before.
+/// After a return the target gets another stream. Its sequence numbers do not compare with the former ones.
 #[test]
 fn records_of_a_new_stream_are_examined_in_its_epoch_before_the_stop() {
     let mut world = reversed();

@@ -1,0 +1,185 @@
+//! Passes over all segments, as the functions of a backfill and of a comparison do them, and pages of tables and of the control table.
+
+use std::collections::BTreeMap;
+
+use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
+use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
+use keyfold_core::retrofit::drain::Sides;
+use keyfold_core::retrofit::operate::{Failure, FailureKind, PageSource, Reply};
+use keyfold_core::retrofit::progress::{self, ComparisonStart};
+use keyfold_core::retrofit::{
+    Action, Checkpoint, ItemSeen, Job, Pass, Request, Response, SegmentId, Slice, Write, finalise,
+};
+use keyfold_core::value::Item;
+
+use super::mutant::SwitchMutant;
+use super::operate::{failure, side};
+use super::scene::{Jobs, KEYS, index, other};
+use super::world::World;
+
+/// A pass that an operator runs.
+#[derive(Clone)]
+pub(super) struct PassRun {
+    pass: Pass,
+    /// The row when it began. All its writes belong to that generation.
+    pub(super) head: RetrofitState,
+    begun: ComparisonStart,
+    /// The next item.
+    at: usize,
+    counts: BTreeMap<String, u64>,
+}
+
+/// May a function begin this pass?
+fn may_run(pass: Pass, head: &RetrofitState) -> bool {
+    match pass {
+        Pass::Backfill | Pass::VerifySource | Pass::VerifyTarget => head.phase.is_filling(),
+        Pass::Tidy => matches!(head.phase, Phase::Tidy | Phase::Finalising),
+        Pass::Finalise | Pass::EmptyLedger => head.phase == Phase::Finalising,
+    }
+}
+
+impl World {
+    /// A page of a table or of a partition of the control table.
+    pub(super) fn page(&mut self, of: &PageSource, after: Option<&Item>) -> Reply {
+        let items: Vec<Item> = match of {
+            PageSource::Partition(partition) => {
+                self.control.within(&format!("{partition}|")).cloned().collect()
+            }
+            PageSource::Scan(role) => self.all_of(side(*role)),
+        };
+        let model = match of {
+            PageSource::Partition(_) => &self.scene.control_table,
+            PageSource::Scan(role) => self.model(side(*role)),
+        };
+        let from = after.map_or(0, |after| {
+            items.iter().position(|item| model.key_of(item).as_ref() == Some(after)).map_or(0, |at| at + 1)
+        });
+        let most = self.random.between(1, 3);
+        let page: Vec<Item> = items[from.min(items.len())..].iter().take(most).cloned().collect();
+        let more = from + page.len() < items.len();
+        let last = page.last().filter(|_| more).and_then(|item| model.key_of(item));
+        Reply::Page { items: page, last }
+    }
+
+    /// The next item of a pass; at the end the checkpoint of its only segment.
+    pub(super) fn go_on_with(&mut self, at: usize, pass: Pass, repair: bool) -> Result<Reply, Failure> {
+        let known = self.operators[at].pass.take().filter(|run| run.pass == pass);
+        // A function reads the row when it begins, and sometimes later.
+        let looks = known.is_none() || self.random.chance(10);
+        if looks && !may_run(pass, &self.head) {
+            return Err(failure(FailureKind::Other, "retrofit-closed"));
+        }
+        let mut run = known.unwrap_or_else(|| self.begun_pass(pass));
+        let jobs = Jobs::of(&run.head);
+        let lead = run.head.phase.direction().unwrap_or(Direction::Forward);
+        let Some(job) = jobs.leading(lead) else { unreachable!("each direction that carries has a job") };
+        if run.at < KEYS {
+            let name = self.pass_item(&job, lead, &run, repair);
+            *run.counts.entry(name.to_owned()).or_default() += 1;
+            run.at += 1;
+            let counts = run.counts.clone();
+            self.operators[at].pass = Some(run);
+            return Ok(Reply::Pass { done: false, counts });
+        }
+        let Ok(segment) = SegmentId::new(0, 1) else { unreachable!("there is one") };
+        let mark = (pass != Pass::Backfill).then(|| run.begun.text());
+        let mut slice = Slice::from(Checkpoint::start(&job, pass, segment).marked(mark));
+        let page = slice.page(KEYS, None);
+        for (name, count) in &run.counts {
+            (0..*count).for_each(|_| slice.counted(page, name));
+        }
+        let store = progress::begin_segment(&job, slice.checkpoint());
+        self.carry_out(Direction::Forward, &Request::Write(store));
+        Ok(Reply::Pass { done: true, counts: run.counts })
+    }
+
+    fn begun_pass(&mut self, pass: Pass) -> PassRun {
+        let jobs = Jobs::of(&self.head);
+        if pass == Pass::Backfill {
+            let store = progress::store_mark(&jobs.there, &format!("m{}", self.turns));
+            self.carry_out(Direction::Forward, &Request::Write(store));
+        }
+        let mark = self.row(&progress::mark_key(&jobs.there)).and_then(progress::read_mark);
+        let (version, seconds) = (self.head.version, self.seconds());
+        let begun = ComparisonStart { mark: mark.unwrap_or_default(), version, seconds };
+        PassRun { pass, head: self.head.clone(), begun, at: 0, counts: BTreeMap::new() }
+    }
+
+    fn pass_item(&mut self, job: &Job, lead: Direction, run: &PassRun, repair: bool) -> &'static str {
+        let number = run.at;
+        match run.pass {
+            Pass::Backfill => {
+                if let Some(item) = self.item(Direction::Forward, number).cloned() {
+                    self.carry_to_the_end(job.backfill(item, false), job, lead);
+                }
+                "items"
+            }
+            Pass::Tidy | Pass::Finalise => {
+                let target = self.scene.mapping.target();
+                let clean = if run.pass == Pass::Tidy { finalise::sweep } else { finalise::clean };
+                let writes = self.places(number).filter_map(|item| clean(target, item)).collect();
+                self.clean(writes)
+            }
+            // All rows with the first item.
+            Pass::EmptyLedger => {
+                let (name, rows) = (self.scene.mapping.name(), self.control.items());
+                let rows = if number == 0 { &rows[..] } else { &[] };
+                self.clean(rows.iter().filter_map(|row| finalise::forget(name, row)).collect())
+            }
+            Pass::VerifySource | Pass::VerifyTarget => self.compare_item(job, lead, number, repair),
+        }
+    }
+
+    fn clean(&mut self, writes: Vec<Write>) -> &'static str {
+        for write in writes {
+            self.carry_out(Direction::Forward, &Request::Write(write));
+        }
+        "cleaned"
+    }
+
+    fn compare_item(&mut self, job: &Job, lead: Direction, number: usize, repair: bool) -> &'static str {
+        let key = self.key(lead, number);
+        if repair {
+            self.carry_to_the_end(job.repair(&key), job, lead);
+        }
+        let row = self.row_of(lead, number).cloned();
+        let place = job.place(&key, row.as_ref());
+        let target = place.and_then(|place| self.at(other(lead), &place).cloned());
+        // Until the target is tidy, a tombstone counts as a missing item.
+        let target = target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
+        let sides = Sides { row: row.as_ref(), source: self.item(lead, number), target: target.as_ref() };
+        let waits =
+            self.streams[index(lead)].iter().any(|record| record.number == number && !record.dealt_with);
+        match (job.agrees(sides), job.is_out(sides) || waits) {
+            (true, _) => "same",
+            (false, true) => "in-flight",
+            (false, false) => "differs",
+        }
+    }
+
+    /// The retrofit's row as an item.
+    pub(super) fn head_row(&self) -> Item {
+        match self.head.store(None).action {
+            Action::Put(row) => row,
+            _ => unreachable!("a row is put"),
+        }
+    }
+
+    /// Stores the retrofit's row as the operator sends it.
+    pub(super) fn store_head(&mut self, at: usize, write: &Write, notes: &mut Vec<String>) -> Response {
+        let Action::Put(row) = &write.action else { unreachable!("a row is put") };
+        let there = self.head_row();
+        if !write.guard.holds(Some(&there)) && !self.bites(SwitchMutant::HeadUnguarded) {
+            return Response::Refused(ItemSeen::Unknown);
+        }
+        let Ok(mut next) = RetrofitState::read(&self.head.retrofit, Some(row)) else {
+            unreachable!("the core wrote it")
+        };
+        self.weaken_head(&mut next);
+        notes.push(format!("the retrofit is {}, generation {:?}", next.phase.name(), next.generation));
+        let before = std::mem::replace(&mut self.head, next);
+        self.operators[at].version = self.head.version;
+        self.turned(at, &before);
+        Response::Written
+    }
+}

@@ -1,0 +1,142 @@
+//! Effects as a weakened operator performs them, and the consequences of a new row for the writers.
+
+use keyfold_core::retrofit::control::{self, Direction, Phase, RetrofitState};
+use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
+use keyfold_core::retrofit::{Epoch, Fence, SequenceNumber, seal};
+use keyfold_core::value::{AttributeValue, Item};
+
+use super::mutant::SwitchMutant;
+use super::scene::{control_partition, index};
+use super::world::World;
+
+impl World {
+    /// The row is another one now: a stop begins, or the direction was turned.
+    pub(super) fn turned(&mut self, at: usize, before: &RetrofitState) {
+        let phase = self.head.phase;
+        if phase.is_stop() && !before.phase.is_stop() {
+            self.stop_begun = self.turns;
+            self.described = false;
+            self.stopping_stream = Some(self.stream_name(Direction::Reverse));
+            if !self.by_policy {
+                self.open = None;
+            }
+            self.stopped_at = [0, 1].map(|at| self.streams[at].len());
+            if self.bites(SwitchMutant::PauseUncounted) {
+                self.operators[at].frozen_ms = Some(self.now_ms(at));
+            }
+        }
+        if !phase.is_stop() && before.phase.is_stop() {
+            self.stopping_stream = None;
+        }
+        if phase == Phase::Reversed && self.head.reverse_stream.is_none() {
+            self.fail("the target has writers, and nothing carries back what they write");
+        }
+        if phase == Phase::Reversed && before.phase == Phase::Closing {
+            let sides = [Direction::Forward, Direction::Reverse];
+            if let Some(side) = sides.into_iter().find(|side| !self.is_followed(*side)) {
+                self.fail(format!("writers were moved, and the stream of {side:?} is no longer followed"));
+            }
+        }
+        let side = match phase {
+            Phase::Settled | Phase::Finalising | Phase::Finalised => Some(Direction::Reverse),
+            _ => phase.direction(),
+        };
+        if let Some(side) = side.filter(|side| *side != self.truth_of) {
+            self.moves += 1;
+            // The exact comparison has seen all items.
+            let looked = match phase {
+                Phase::Settled => u64::MAX,
+                _ => self.operators[at].reads.values().copied().min().unwrap_or(self.turns),
+            };
+            self.bites += u64::from(self.is_weakly_sealed(before) && self.is_something_under_way(at));
+            self.let_in(side, looked);
+        }
+    }
+
+    fn is_weakly_sealed(&self, before: &RetrofitState) -> bool {
+        match self.mutant {
+            Some(
+                SwitchMutant::OpenBeforeSeals | SwitchMutant::HalfSealed | SwitchMutant::TakenBackUnsealed,
+            ) => true,
+            Some(SwitchMutant::ReturnUnsealed) => before.phase == Phase::Returning,
+            _ => false,
+        }
+    }
+
+    /// Can something of this generation still be written, but for what this operator does?
+    fn is_something_under_way(&self, at: usize) -> bool {
+        // Another operator carries over by what it read before.
+        let mut others = self.operators.iter().enumerate().filter(|(other, _)| *other != at);
+        others.any(|(_, operator)| operator.operation.is_some())
+            || !self.works.is_empty()
+            || !self.zombies.is_empty()
+    }
+
+    /// The row that a weakened operator stores.
+    pub(super) fn weaken_head(&mut self, next: &mut RetrofitState) {
+        let (before, asked) = (self.head.reverse_stream.clone(), next.reverse_stream.clone());
+        match (self.mutant, next.phase) {
+            (Some(SwitchMutant::ReverseUnusable), Phase::Reversed) => next.reverse_stream = None,
+            (Some(SwitchMutant::ReturnForgets), Phase::Reversed) if self.head.phase == Phase::Returning => {
+                next.reverse_stream = None;
+            }
+            (Some(SwitchMutant::ClosedEpoch), Phase::Closing) => next.reverse_stream.clone_from(&before),
+            _ => return,
+        }
+        self.bites += u64::from(next.reverse_stream != asked);
+    }
+
+    /// Is this a seal that a weakened operator leaves out?
+    pub(super) fn is_forgotten_seal(&mut self, at: usize, key: &Item) -> bool {
+        if self.mutant.is_none() {
+            return false;
+        }
+        let partition = control_partition(key);
+        let Some(number) = partition.strip_prefix("seal#") else { return false };
+        let number: u16 = number.rsplit('#').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        if number == 0 && self.has(SwitchMutant::SecondLookSkipped) {
+            // From here on it goes by what it saw before.
+            let stale = Box::new(self.clone());
+            self.operators[at].stale = Some(stale);
+        }
+        match self.mutant {
+            Some(SwitchMutant::OpenBeforeSeals) => true,
+            Some(SwitchMutant::HalfSealed) => number >= seal::SEALS / 2,
+            Some(SwitchMutant::ReturnUnsealed) => self.head.phase == Phase::Returning,
+            Some(SwitchMutant::TakenBackUnsealed) => self.operators[at].gives_back,
+            _ => false,
+        }
+    }
+
+    /// A row of an item as a weakened operator reads it.
+    pub(super) fn weaken_row(&mut self, at: usize, key: &Item, row: &mut Option<Item>) {
+        let partition = control_partition(key);
+        if partition.starts_with("retrofit#")
+            && self.has(SwitchMutant::StaleLook)
+            && self.operators[at].version != self.head.version
+        {
+            self.bites += 1;
+            let version = AttributeValue::N(self.operators[at].version.to_string());
+            if let Some(row) = row {
+                row.insert("version".to_owned(), version);
+            }
+        }
+        let drains = self.head.phase.is_stop() && self.has(SwitchMutant::DrainByPresence);
+        if !partition.starts_with("ledger#") || !drains {
+            return;
+        }
+        let digits = "9".repeat(SEQUENCE_DIGITS);
+        let (Some(epoch), Ok(sequence)) = (Epoch::new(Epoch::MAX), SequenceNumber::parse(&digits)) else {
+            unreachable!("both are the last that there can be")
+        };
+        if let Some(row) = row {
+            self.bites += 1;
+            row.insert(control::FENCE.to_owned(), Fence::of_record(epoch, sequence).value());
+        }
+    }
+
+    /// Is this record too young for an operator that does not wait for what was written after the stop?
+    pub(super) fn is_too_young(&self, side: Direction, record: usize) -> bool {
+        self.has(SwitchMutant::EarlyLook) && record >= self.stopped_at[index(side)]
+    }
+}
