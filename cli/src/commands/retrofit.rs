@@ -9,10 +9,8 @@ mod policies;
 mod progress;
 mod quarantine;
 mod run;
-mod runs;
 mod status;
 mod switch;
-mod texts;
 mod watch;
 
 use std::process::ExitCode;

@@ -22,6 +22,7 @@ mod readiness;
 mod replicate;
 mod reverse;
 mod sender;
+mod set_aside;
 mod status;
 mod stop;
 mod survey;

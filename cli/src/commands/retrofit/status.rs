@@ -9,10 +9,9 @@ use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
+use super::execution::{self, newest};
 use super::policies;
-use super::runs::{self, newest};
-use super::texts::{listed, titled};
-use crate::output::{columns, counted, row};
+use crate::output::{columns, counted, row, titled};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitStatusArgs {
@@ -56,10 +55,10 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
         )
     }));
     if let Some(run) = &run {
-        rows.push(row("run", runs::short(run)));
-        value["run"] = runs::document(run, &status.head.retrofit);
+        rows.push(row("run", execution::short(run)));
+        value["run"] = execution::document(run, &status.head.retrofit);
     }
-    let failed = run.as_ref().filter(|run| run.has_failed()).map(runs::text).unwrap_or_default();
+    let failed = run.as_ref().filter(|run| run.has_failed()).map(execution::text).unwrap_or_default();
     let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &failed;
     env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
@@ -79,11 +78,13 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         None => "not compared".to_owned(),
         Some(verdict) => format!("{}, {} ago", verdict.differences, ago(verdict.age_seconds)),
     };
+    let gates_closed: Vec<String> = gates.iter().map(ToString::to_string).collect();
+    let blocked = if gates.is_empty() { "nothing".to_owned() } else { gates_closed.join("; ") };
     let mut rows = vec![
         row("phase", head.shown()),
         row("", head.meaning()),
         row("next", head.next_command(gates).unwrap_or_else(|| "nothing: the retrofit is over".to_owned())),
-        row("blocked by", listed(gates)),
+        row("blocked by", blocked),
         row("protocol", head.protocol.name()),
         row("epoch", head.epoch.number().to_string()),
         row("quarantine", quarantine(evidence)),

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use super::context::{Limits, OperationContext, raced, settled_ms};
 use super::effect::{Effect, Reply};
-use super::gate_check::GateCheck;
+use super::gate_check::{GateCheck, leases_held};
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Passes, Rows, Store, Stored, advance};
 use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
-use crate::retrofit::lease::Lease;
 use crate::retrofit::segment::Pass;
 
 /// The pause between two looks at the leases.
@@ -27,7 +26,7 @@ pub struct Tidy {
 enum TidyStage {
     Gates(GateCheck),
     Storing(Box<Store>),
-    /// Workers that may have begun in the phase before.
+    /// Workers that may have started in the former phase.
     Leases(Rows),
     LeaseWait {
         until_ms: u64,
@@ -46,7 +45,7 @@ pub(super) struct TidyMachine {
     stage: TidyStage,
     /// Was the wait of this phase over by this operator's own clock?
     waited: bool,
-    /// What the sweep made of items.
+    /// The items of the sweep, by their results.
     counts: BTreeMap<String, u64>,
 }
 
@@ -150,7 +149,7 @@ impl TidyMachine {
     }
 
     fn gates_known(&mut self, context: &OperationContext, mut gates: Vec<Gate>) -> TidyStage {
-        // What is still to be carried over costs less before. Workers on a segment are waited for later.
+        // Carrying over costs less before. Workers on a segment are waited for later.
         gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream));
         match (gates.is_empty(), context.head().tidied_first()) {
             (true, Ok(first)) => self.enter(context, first),
@@ -188,9 +187,7 @@ fn store(context: &OperationContext, next: RetrofitState) -> TidyStage {
 }
 
 fn leases(context: &OperationContext, rows: &[crate::value::Item]) -> TidyStage {
-    // A worker renews its lease by its own clock, which may be behind this one.
-    let now_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
-    match rows.iter().any(|row| Lease::is_held(row, now_ms)) {
+    match leases_held(context, rows) > 0 {
         true => TidyStage::LeaseWait { until_ms: context.now_ms + LOOK_MS },
         false => store(context, context.head().effective_since(context.seconds())),
     }
