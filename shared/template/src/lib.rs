@@ -49,7 +49,7 @@ pub const PACKED: &str = ".keyfold";
 /// The definition of the state machines, in [`PACKED`].
 pub const MACHINE_FILE: &str = "retrofit.asl.json";
 /// The definition of the state machines.
-pub const MACHINE: &str = include_str!("../../../statemachine/retrofit.asl.json");
+pub const MACHINE: &str = include_str!("../retrofit.asl.json");
 /// How much of the digest is in the name of the layer's folder.
 const LAYER_DIGITS: usize = 12;
 

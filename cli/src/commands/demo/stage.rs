@@ -24,7 +24,7 @@ use crate::output::Output;
 use crate::request;
 
 /// The sample that the root of the repository holds.
-const MANIFEST: &str = include_str!("../../../../keyfold.toml");
+const MANIFEST: &str = include_str!("../../../keyfold.toml");
 
 /// The size of the sample from which costs are estimated.
 const SAMPLE_ITEMS: usize = 500;
