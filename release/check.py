@@ -22,6 +22,8 @@ def versions():
         found[path] = toml(path)["package"]["version"]
     found["bindings/python/pyproject.toml"] = toml("bindings/python/pyproject.toml")["project"]["version"]
     found["bindings/node/package/package.json"] = json.loads((ROOT / "bindings/node/package/package.json").read_text())["version"]
+    module = (ROOT / "bindings/python/python/keyfold/__init__.py").read_text()
+    found["keyfold.__version__"] = module.split('__version__ = "')[1].split('"')[0]
     return found
 
 
