@@ -20,35 +20,35 @@ pub(crate) fn tools(limits: &Limits) -> Vec<Tool> {
             "describe_model",
             "Tables, attributes, indexes and named questions with their prices. Reads nothing.",
             json!({ "type": "object", "properties": { "table": text("Only this table.") }, "additionalProperties": false }),
-            json!({ "tables": { "type": "array", "items": { "type": "object" } } }),
+            &json!({ "tables": { "type": "array", "items": { "type": "object" } } }),
             &["tables"],
         ),
         tool(
             "explain",
             "The plan of a request and its price, without running it: the chosen index, what was rejected and why.",
             request.clone(),
-            json!({ "plan": { "type": "object" }, "estimated": price(), "allowed": { "type": "boolean" }, "why": { "type": "string" } }),
+            &json!({ "plan": { "type": "object" }, "estimated": price(), "allowed": { "type": "boolean" }, "why": { "type": "string" } }),
             &["plan", "estimated", "allowed"],
         ),
         tool(
             "ask",
             "Answers a named question of the manifest. The cheapest way to an answer.",
             ask_schema(limits),
-            answer_schema(),
+            &answer_schema(),
             &["count", "estimated", "consumed", "left"],
         ),
         tool(
             "query",
             "Answers a request: conditions on attributes, order, selection, limit. The planner chooses the index.",
             request,
-            answer_schema(),
+            &answer_schema(),
             &["count", "estimated", "consumed", "left"],
         ),
         tool(
             "budget",
             "The read units that are left of this session and this day, and the cap of one call. Reads nothing.",
             nothing(),
-            json!({
+            &json!({
                 "callMax": price(), "sessionMax": price(), "dayMax": price(), "consumed": price(),
                 "left": { "type": "object" }, "itemsMax": { "type": "integer" }, "scans": { "type": "boolean" },
             }),
@@ -58,7 +58,7 @@ pub(crate) fn tools(limits: &Limits) -> Vec<Tool> {
             "retrofit_status",
             "How far the retrofits are that fill indexes. An index that is still filled is not used.",
             json!({ "type": "object", "properties": { "retrofit": text("Only this retrofit.") }, "additionalProperties": false }),
-            json!({ "retrofits": { "type": "array", "items": { "type": "object" } } }),
+            &json!({ "retrofits": { "type": "array", "items": { "type": "object" } } }),
             &["retrofits"],
         ),
     ]
@@ -68,7 +68,7 @@ fn tool(
     name: &'static str,
     description: &'static str,
     input: Value,
-    output: Value,
+    output: &Value,
     required: &[&str],
 ) -> Tool {
     let output = json!({ "type": "object", "properties": output, "required": required });

@@ -460,8 +460,10 @@ impl World {
                 return self.read_records(at, side(*table), from);
             }
             Effect::Pass { pass, repair } => return self.go_on_with(at, *pass, *repair),
-            Effect::ForgetSegments(_) => Reply::Done,
-            Effect::Wait { .. } => Reply::Done,
+            Effect::ReadBatch(_) | Effect::DeleteBatch(_) => {
+                unreachable!("no function here discards a batch")
+            }
+            Effect::ForgetSegments(_) | Effect::Wait { .. } => Reply::Done,
         })
     }
 
