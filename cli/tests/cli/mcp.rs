@@ -92,7 +92,9 @@ impl Agent {
 
     /// The answer of a tool, or its problem document.
     fn tool(&mut self, name: &str, arguments: Value) -> Result<Value, Value> {
-        let result = self.asked("tools/call", json!({ "name": name, "arguments": arguments }));
+        let mut call = json!({ "name": name });
+        call["arguments"] = arguments;
+        let result = self.asked("tools/call", call);
         if result["isError"] == true {
             assert_eq!(result.get("structuredContent"), None, "an error does not fit the schema of answers");
             return Err(serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap());
