@@ -9,6 +9,7 @@ mod policies;
 mod progress;
 mod quarantine;
 mod run;
+mod runs;
 mod status;
 mod switch;
 mod watch;

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_dynamo::{FailedSegment, ServiceError, StateMachineRun, StateMachines};
+use keyfold_dynamo::{ServiceError, StateMachineRun, StateMachines};
 use keyfold_edge::retrofit::Operation;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName};
+use super::runs::{document, opened, text};
 use super::watch::Looks;
 use crate::line::Line;
-use crate::output::columns;
 use crate::refusal;
 use crate::support::exit_code;
 
@@ -34,16 +34,6 @@ impl HereArgs {
     pub(super) fn machine(&self) -> Option<&str> {
         self.state_machine.as_deref().filter(|machine| !self.here && !machine.is_empty())
     }
-}
-
-/// The state machines of this account and region.
-async fn opened(env: &Env<'_>) -> anyhow::Result<StateMachines> {
-    StateMachines::open(&env.globals.settings()?).await.map_err(refusal::explained)
-}
-
-/// The newest run of a retrofit's state machine; `None` if there was none.
-pub(super) async fn newest(env: &Env<'_>, machine: &str) -> anyhow::Result<Option<StateMachineRun>> {
-    opened(env).await?.newest(machine).await.map_err(refusal::explained)
 }
 
 /// Lets the state machine carry out an operation, and follows it to its end.
@@ -98,26 +88,4 @@ async fn followed(
         let shown = format!("{} s: {}", begun.elapsed().as_secs(), look.trim_end());
         line.during(tokio::time::sleep(LOOK), || shown.clone()).await;
     }
-}
-
-pub(super) fn document(run: &StateMachineRun, retrofit: &str) -> Value {
-    let StateMachineRun { execution, status, error, cause, output, failures } = run;
-    json!({
-        "retrofit": retrofit, "execution": execution, "status": status, "error": error, "cause": cause,
-        "failures": failures, "output": output,
-    })
-}
-
-pub(super) fn text(run: &StateMachineRun) -> String {
-    let row = |FailedSegment { pass, segment, error, cause, .. }: &FailedSegment| {
-        [pass, segment, error, cause].map(String::clone).to_vec()
-    };
-    let rows: Vec<_> = run.failures.iter().map(row).collect();
-    format!("{}\n{}\n{}", run.execution, short(run), columns(&rows))
-}
-
-/// Its state, and the error if it failed.
-pub(super) fn short(run: &StateMachineRun) -> String {
-    let StateMachineRun { status, error, cause, .. } = run;
-    [status.as_str(), error.as_deref().unwrap_or_default(), cause].join(" ").trim_end().to_owned()
 }

@@ -9,8 +9,7 @@ use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
-use super::execution::{self, newest};
-use super::policies;
+use super::{policies, runs};
 use crate::output::{columns, counted, row, titled};
 
 #[derive(Debug, clap::Args)]
@@ -38,7 +37,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     let (sender, head) = env.started(&args.retrofit).await?;
     let status = sender.status(head).await.map_err(explained)?;
     let run = match &args.state_machine {
-        Some(machine) => newest(env, machine).await?,
+        Some(machine) => runs::newest(env, machine).await?,
         None => None,
     };
     let (mut rows, mut value) = (rows(&status), status_json(&status));
@@ -55,10 +54,10 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
         )
     }));
     if let Some(run) = &run {
-        rows.push(row("run", execution::short(run)));
-        value["run"] = execution::document(run, &status.head.retrofit);
+        rows.push(row("run", runs::short(run)));
+        value["run"] = runs::document(run, &status.head.retrofit);
     }
-    let failed = run.as_ref().filter(|run| run.has_failed()).map(execution::text).unwrap_or_default();
+    let failed = run.as_ref().filter(|run| run.has_failed()).map(runs::text).unwrap_or_default();
     let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &failed;
     env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)

@@ -13,9 +13,9 @@ use keyfold_core::value::Item;
 
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
-use super::passes::PassRun;
 use super::scene::{Due, Jobs, KEYS, control_partition, index, other};
 use super::work::{Errand, Look, Work, Zombie};
+use super::world::PassRun;
 use super::world::{LateWrite, World, natural, number_of};
 
 /// The turns until a weakened way back notices that writers were moved.

@@ -1,8 +1,6 @@
 //! Operators: drivers of the core's [`Operation`]. Each effect is performed on the tables in memory. A driver can die before
 //! an effect, after it, or in the middle of one. Replies can be late, throttled or lost, as with DynamoDB.
 
-use std::collections::BTreeMap;
-
 use keyfold_core::retrofit::control::{self, Direction, Phase};
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_core::retrofit::operate::{
@@ -15,7 +13,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::store::key_in;
 use super::mutant::SwitchMutant;
 use super::scene::{Jobs, index, is_asked};
-use super::world::World;
+use super::world::{Operator, SwitchFaults, World, failure, side};
 
 /// The limit of a stop, in turns. A turn is a second.
 const STOP_TURNS_MAX: u64 = 240;
@@ -29,50 +27,6 @@ const DEATHS: usize = 3;
 const SKEW_SECONDS: usize = 20;
 /// The role that carries changes.
 const ROLE: &str = "arn:aws:iam::1:role/replicator";
-
-/// The driver of an operation.
-#[derive(Clone, Default)]
-pub(super) struct Operator {
-    pub(super) operation: Option<Box<Operation>>,
-    /// Does it move writers?
-    pub(super) switches: bool,
-    /// When each shard was last read to its end: the operator does not know records that were published later.
-    pub(super) reads: BTreeMap<String, u64>,
-    /// The pass that it runs.
-    pub(super) pass: Option<super::passes::PassRun>,
-    /// The version of the row as this operator knows it.
-    pub(super) version: u64,
-    /// The state that a weakened operator still sees after the seals.
-    pub(super) stale: Option<Box<World>>,
-    /// The turn in which it began to stop writers.
-    pub(super) begun: u64,
-    /// How far its clock is ahead.
-    pub(super) skew_seconds: u64,
-    /// The clock of a weakened operator, which stands still during a stop.
-    pub(super) frozen_ms: Option<u64>,
-    /// Is it taking a stop back?
-    pub(super) gives_back: bool,
-}
-
-/// Policies of the two tables, and when they are applied.
-#[derive(Clone, Default)]
-pub(super) struct Doors {
-    /// The document with its revision.
-    policies: [Option<(String, u64)>; 2],
-    revision: u64,
-    /// Is this table closed for its writers, and from which turn on is it so?
-    closed: [(bool, u64); 2],
-    /// The same before.
-    before: [bool; 2],
-    pub(super) tags: [Option<String>; 2],
-}
-
-impl Doors {
-    fn is_closed(&self, side: Direction, turns: u64) -> bool {
-        let (closed, since) = self.closed[index(side)];
-        if turns >= since { closed } else { self.before[index(side)] }
-    }
-}
 
 impl World {
     /// Performs some effects of this operator.
@@ -310,7 +264,7 @@ impl World {
         }
         let mut world = self.clone();
         (world.control, world.head) = (control.clone(), head.clone());
-        world.faults = super::world::SwitchFaults::default();
+        world.faults = SwitchFaults::default();
         if self.has(SwitchMutant::RestoreUnseen) {
             self.bites += 1;
             world.doors.tags = [None, None];
@@ -554,13 +508,4 @@ impl World {
             _ => false,
         }
     }
-}
-
-/// The table at this place.
-pub(super) fn side(role: TableRole) -> Direction {
-    if role == TableRole::Target { Direction::Reverse } else { Direction::Forward }
-}
-
-pub(super) fn failure(kind: FailureKind, code: &str) -> Failure {
-    Failure { kind, code: code.to_owned(), message: format!("the world says `{code}`"), hint: None }
 }

@@ -13,21 +13,8 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::Item;
 
 use super::mutant::SwitchMutant;
-use super::operate::{failure, side};
 use super::scene::{Jobs, KEYS, index, other};
-use super::world::World;
-
-/// A pass that an operator runs.
-#[derive(Clone)]
-pub(super) struct PassRun {
-    pass: Pass,
-    /// The row when it began. All its writes belong to that generation.
-    pub(super) head: RetrofitState,
-    begun: ComparisonStart,
-    /// The next item.
-    at: usize,
-    counts: BTreeMap<String, u64>,
-}
+use super::world::{PassRun, World, failure, side};
 
 /// May a function begin this pass?
 fn may_run(pass: Pass, head: &RetrofitState) -> bool {

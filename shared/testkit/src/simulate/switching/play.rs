@@ -4,9 +4,9 @@ use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
-use super::operate::Operator;
 use super::scene::Layout;
 use super::scene::{KEYS, index, text};
+use super::world::Operator;
 use super::world::{MOVES_MAX, VALUES, World};
 
 /// Turns of a history.

@@ -6,10 +6,8 @@ use keyfold_core::retrofit::operate::{
 };
 
 use super::mutant::SwitchMutant;
-use super::operate::failure;
-use super::scene::{KEYS, index, other};
-use super::world::{Published, World};
-use crate::generate::Random;
+use super::scene::{index, other};
+use super::world::{Published, SimulatedShard, World, failure};
 
 /// Shards of a page.
 const LISTED_MAX: usize = 3;
@@ -17,31 +15,6 @@ const LISTED_MAX: usize = 3;
 const ENDED_TURNS_MAX: usize = 100;
 /// The largest delay until new shards are listed, in turns.
 const LISTED_TURNS_MAX: usize = 6;
-
-/// A shard.
-#[derive(Debug, Clone)]
-pub(super) struct SimulatedShard {
-    parent: Option<usize>,
-    /// The items that it has records of.
-    numbers: Vec<usize>,
-    closed: bool,
-    /// The turn from which on readers see that it has ended.
-    ended_at: u64,
-    /// The turn from which on it is listed.
-    listed_at: u64,
-}
-
-impl SimulatedShard {
-    /// The shards of a stream that begins: one for all items, or one for each.
-    pub(super) fn first(random: &mut Random, turns: u64) -> Vec<SimulatedShard> {
-        let shard =
-            |numbers| SimulatedShard { parent: None, numbers, closed: false, ended_at: 0, listed_at: turns };
-        match random.chance(50) {
-            true => vec![shard((0..KEYS).collect())],
-            false => (0..KEYS).map(|number| shard(vec![number])).collect(),
-        }
-    }
-}
 
 impl World {
     /// The open shard that has an item's records.

@@ -6,8 +6,10 @@ use std::rc::Rc;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::control::{Direction, RetrofitState};
+use keyfold_core::retrofit::operate::{Failure, FailureKind, Operation};
+use keyfold_core::retrofit::progress::ComparisonStart;
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Request, Response, SequenceNumber, SourceKey,
+    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Pass, Request, Response, SequenceNumber, SourceKey,
     TableRole, Write,
 };
 use keyfold_core::value::{AttributeValue, Item};
@@ -16,9 +18,7 @@ use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
 use super::mutant::SwitchMutant;
-use super::operate::{Doors, Operator};
 use super::scene::{Jobs, KEYS, Layout, Scene, index, other, text};
-use super::shards::SimulatedShard;
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
 
@@ -739,4 +739,94 @@ pub(super) fn natural(item: &Item) -> Item {
     let mut item = item.clone();
     item.retain(|name, _| !OWN_ATTRIBUTES.contains(&name.as_str()));
     item
+}
+
+/// The driver of an operation.
+#[derive(Clone, Default)]
+pub(super) struct Operator {
+    pub(super) operation: Option<Box<Operation>>,
+    /// Does it move writers?
+    pub(super) switches: bool,
+    /// When each shard was last read to its end: the operator does not know records that were published later.
+    pub(super) reads: BTreeMap<String, u64>,
+    /// The pass that it runs.
+    pub(super) pass: Option<PassRun>,
+    /// The version of the row as this operator knows it.
+    pub(super) version: u64,
+    /// The state that a weakened operator still sees after the seals.
+    pub(super) stale: Option<Box<World>>,
+    /// The turn in which it began to stop writers.
+    pub(super) begun: u64,
+    /// How far its clock is ahead.
+    pub(super) skew_seconds: u64,
+    /// The clock of a weakened operator, which stands still during a stop.
+    pub(super) frozen_ms: Option<u64>,
+    /// Is it taking a stop back?
+    pub(super) gives_back: bool,
+}
+
+/// Policies of the two tables, and when they are applied.
+#[derive(Clone, Default)]
+pub(super) struct Doors {
+    /// The document with its revision.
+    pub(super) policies: [Option<(String, u64)>; 2],
+    pub(super) revision: u64,
+    /// Is this table closed for its writers, and from which turn on is it so?
+    pub(super) closed: [(bool, u64); 2],
+    /// The same before.
+    pub(super) before: [bool; 2],
+    pub(super) tags: [Option<String>; 2],
+}
+
+impl Doors {
+    pub(super) fn is_closed(&self, side: Direction, turns: u64) -> bool {
+        let (closed, since) = self.closed[index(side)];
+        if turns >= since { closed } else { self.before[index(side)] }
+    }
+}
+
+/// A pass that an operator runs.
+#[derive(Clone)]
+pub(super) struct PassRun {
+    pub(super) pass: Pass,
+    /// The row when it began. All its writes belong to that generation.
+    pub(super) head: RetrofitState,
+    pub(super) begun: ComparisonStart,
+    /// The next item.
+    pub(super) at: usize,
+    pub(super) counts: BTreeMap<String, u64>,
+}
+
+/// A shard.
+#[derive(Debug, Clone)]
+pub(super) struct SimulatedShard {
+    pub(super) parent: Option<usize>,
+    /// The items that it has records of.
+    pub(super) numbers: Vec<usize>,
+    pub(super) closed: bool,
+    /// The turn from which on readers see that it has ended.
+    pub(super) ended_at: u64,
+    /// The turn from which on it is listed.
+    pub(super) listed_at: u64,
+}
+
+impl SimulatedShard {
+    /// The shards of a stream that begins: one for all items, or one for each.
+    pub(super) fn first(random: &mut Random, turns: u64) -> Vec<SimulatedShard> {
+        let shard =
+            |numbers| SimulatedShard { parent: None, numbers, closed: false, ended_at: 0, listed_at: turns };
+        match random.chance(50) {
+            true => vec![shard((0..KEYS).collect())],
+            false => (0..KEYS).map(|number| shard(vec![number])).collect(),
+        }
+    }
+}
+
+/// The table at this place.
+pub(super) fn side(role: TableRole) -> Direction {
+    if role == TableRole::Target { Direction::Reverse } else { Direction::Forward }
+}
+
+pub(super) fn failure(kind: FailureKind, code: &str) -> Failure {
+    Failure { kind, code: code.to_owned(), message: format!("the world says `{code}`"), hint: None }
 }
