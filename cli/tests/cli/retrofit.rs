@@ -303,7 +303,11 @@ async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
     assert!(first.contains("another worker has 7 segments"), "{first}");
     let status = done(&site, &["status", "auditV2"]);
     assert_eq!((&status["segmentsDone"], &status["segments"]), (&json!(0), &json!(7)), "{status}");
-    refuses(&site, &["run", "auditV2", "--segments", "5"], &["started with 7 segments", "--again"]);
+    refuses(
+        &site,
+        &["run", "auditV2", "--segments", "5"],
+        &["started with 7 segments", "--again", "next: keyfold retrofit run auditV2"],
+    );
 }
 
 #[tokio::test]

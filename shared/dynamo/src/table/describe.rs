@@ -35,7 +35,7 @@ pub(crate) async fn description(client: &Client, table: &Table) -> Result<TableD
     answer.table.ok_or_else(|| DynamoError::NotFound { call: call() })
 }
 
-/// The names of the account's tables, at most [`TABLES_MAX`] of them.
+/// The names of the account's tables, at most `TABLES_MAX` of them.
 pub async fn table_names(client: &Client) -> Result<Vec<String>, DynamoError> {
     let mut names: Vec<String> = Vec::new();
     let mut after = None;

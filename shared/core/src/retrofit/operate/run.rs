@@ -365,7 +365,8 @@ impl RunMachine {
                     "the backfill of retrofit `{}` started with {total} segments",
                     context.mapping.name()
                 );
-                over(Outcome::refused("other-segments", message).hinted(
+                let next = context.head().next_command(&report.gates);
+                over(Outcome { next, ..Outcome::refused("other-segments", message) }.hinted(
                     "leave out --segments to continue with them, or carry over all items again with --again",
                 ))
             }
