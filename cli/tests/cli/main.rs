@@ -13,7 +13,6 @@ mod manifest;
 mod mcp;
 mod measure;
 mod messy;
-mod phases;
 mod plan;
 mod query;
 mod retrofit;
