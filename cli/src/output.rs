@@ -183,11 +183,6 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// The table with a line above it; nothing if it is empty.
-pub(crate) fn titled(title: &str, rows: &[Vec<String>]) -> String {
-    if rows.is_empty() { String::new() } else { format!("{title}\n{}", columns(rows)) }
-}
-
 /// A number with commas between its thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

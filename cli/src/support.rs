@@ -1,9 +1,10 @@
-//! Helpers of many commands: the runtime, ctrl-C, standard input, exit codes.
+//! Helpers of many commands: the runtime, the clock, ctrl-C, standard input, exit codes.
 
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
@@ -20,6 +21,11 @@ pub(crate) fn exit_code(yes: bool) -> ExitCode {
 /// Runs the part of a command that waits for answers. One thread is enough.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+/// Seconds since 1970.
+pub(crate) fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The argument, or standard input for `-`.

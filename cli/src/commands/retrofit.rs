@@ -12,6 +12,7 @@ mod run;
 mod runs;
 mod status;
 mod switch;
+mod texts;
 mod watch;
 
 use std::process::ExitCode;

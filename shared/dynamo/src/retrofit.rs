@@ -22,7 +22,6 @@ mod readiness;
 mod replicate;
 mod reverse;
 mod sender;
-mod set_aside;
 mod status;
 mod stop;
 mod survey;

@@ -8,10 +8,12 @@ mod failure;
 mod open;
 mod operation;
 mod record;
+mod set_aside;
 mod slice;
 
 pub use failure::Failure;
 pub use open::{RetrofitSettings, RetrofitStartError, Retrofits, serve};
 pub use operation::{How, Operation, Word};
 pub use record::SliceRecord;
+pub use set_aside::{SetAsideError, set_aside_changes};
 pub use slice::{ANSWER_MARGIN, PAGE_MARGIN, SliceEvent, WORKER_BYTES_MAX, answer};

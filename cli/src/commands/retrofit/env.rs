@@ -1,7 +1,10 @@
 //! A retrofit by its name: its mapping, the senders of its requests, and how long each step waits.
 
+use std::str::FromStr;
+
+use anyhow::Context;
 use keyfold_core::retrofit::operate::Limits;
-use keyfold_core::retrofit::{Epoch, Job, Mapping};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
 use keyfold_dynamo::retrofit::{
     LAG_SECONDS_DEFAULT, PassOptions, RequestSender, RetrofitError, RetrofitState, limits,
 };
@@ -64,22 +67,33 @@ pub(crate) struct Waits {
 /// The lag of a replicator on this machine.
 const LAG_SECONDS_LOCAL: u64 = 5;
 
-/// The names of waits.
-const WAITS: [&str; 5] = ["in-flight", "quiet", "denied", "proof", "lag"];
-
 /// Other waits than those that follow from the endpoint.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct WaitsGiven {
     /// Other waits, in seconds, such as `in-flight=60,quiet=2,denied=15,proof=60`.
-    #[arg(long, hide = true, value_name = "WAITS", env = "KEYFOLD_WAITS", value_delimiter = ',', value_parser = wait)]
-    waits: Vec<(String, u64)>,
+    #[arg(long, hide = true, value_name = "WAITS", env = "KEYFOLD_WAITS")]
+    waits: Option<ChangedWaits>,
 }
 
-/// A wait by its name.
-fn wait(text: &str) -> Result<(String, u64), String> {
-    let known = text.split_once('=').filter(|(name, _)| WAITS.contains(name));
-    let wait = known.and_then(|(name, seconds)| Some((name.to_owned(), seconds.parse().ok()?)));
-    wait.ok_or_else(|| format!("`{text}` is no wait: give one of {}, and seconds", WAITS.join(", ")))
+/// Some of the waits, by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ChangedWaits(Vec<(String, u64)>);
+
+impl FromStr for ChangedWaits {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ChangedWaits, String> {
+        let one = |part: &str| {
+            let (name, seconds) = part.split_once('=')?;
+            let known = ["in-flight", "quiet", "denied", "proof", "lag"].contains(&name);
+            Some((name.to_owned(), seconds.parse().ok()?)).filter(|_| known)
+        };
+        let wrong = |part: &str| {
+            format!("`{part}` is no wait: give `in-flight`, `quiet`, `denied`, `proof` or `lag`, and seconds")
+        };
+        let parts = text.split(',').filter(|part| !part.is_empty());
+        parts.map(|part| one(part).ok_or_else(|| wrong(part))).collect::<Result<_, _>>().map(ChangedWaits)
+    }
 }
 
 impl Env<'_> {
@@ -88,7 +102,7 @@ impl Env<'_> {
         let endpoint = self.globals.settings()?.endpoint;
         let lag = if endpoint.is_loopback() { LAG_SECONDS_LOCAL } else { LAG_SECONDS_DEFAULT };
         let mut waits = Waits { limits: limits(&endpoint), lag };
-        for (name, seconds) in &given.waits {
+        for (name, seconds) in given.waits.iter().flat_map(|given| &given.0) {
             let milliseconds = seconds.saturating_mul(1_000);
             match name.as_str() {
                 "in-flight" => waits.limits.in_flight_ms = milliseconds,
@@ -130,4 +144,12 @@ impl Env<'_> {
 /// An error with its causes, its code and its hint.
 pub(super) fn explained(error: impl Into<RetrofitError>) -> anyhow::Error {
     Refusal::with_causes::<RetrofitError>(error.into())
+}
+
+/// The ids of all segments of a scan.
+pub(super) fn segments(total: u32) -> anyhow::Result<Vec<SegmentId>> {
+    (0..total)
+        .map(|number| SegmentId::new(number, total))
+        .collect::<Result<_, _>>()
+        .context("the number of segments does not fit")
 }

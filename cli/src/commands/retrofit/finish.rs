@@ -3,8 +3,10 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::finalise::FinishPrice;
+use keyfold_core::cost::{ReadUnits, WriteUnits};
+use keyfold_core::retrofit::{Protocol, finalise};
 use keyfold_edge::retrofit::{Operation, Word};
+use serde_json::json;
 
 use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven, explained};
 use super::execution::{self, HereArgs};
@@ -44,12 +46,35 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Res
 /// Shows the price.
 async fn price(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(&args.retrofit).await?;
-    let (items, scan) = match FinishPrice::scans(&head, args.leave_marks) {
-        true => sender.target_about().await.map_err(explained)?,
-        false => (0, 0),
+    let mapping = sender.job().mapping().forward();
+    let takes_marks = !args.leave_marks && head.protocol != Protocol::InPlace;
+    let scans = takes_marks || head.leaves_tombstones();
+    let (items, scan) = if scans { sender.target_about().await.map_err(explained)? } else { (0, 0) };
+    let writes = match takes_marks {
+        true => finalise::write_units(mapping.target(), items, scan),
+        false => WriteUnits::ZERO,
     };
-    let target = sender.job().mapping().forward().target();
-    let price = FinishPrice::of(&head, target, args.leave_marks, items, scan);
-    env.out.show(&price.document(), price.text(&env.model.prices))?;
+    let prices = &env.model.prices;
+    let reads = prices.dollars_for_reads(ReadUnits::from_halves(scan.saturating_mul(2)));
+    let mut text = format!(
+        "finishing `{}`: {scan} read units ({reads}), about {} write units ({}) for the marks of {items} items\n",
+        head.retrofit,
+        writes.get(),
+        prices.dollars_for_writes(writes)
+    );
+    if !args.leave_marks && (head.protocol == Protocol::Ledger || head.keeps_rows()) {
+        text += "and 1 write unit for each row of the control table\n";
+    }
+    if head.leaves_tombstones() {
+        text += "and 1 write unit for each tombstone\n";
+    }
+    if writes > WriteUnits::ZERO {
+        text += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
+    }
+    let value = json!({
+        "retrofit": head.retrofit, "phase": head.phase.name(), "leaveMarks": args.leave_marks, "items": items,
+        "readUnits": scan, "writeUnits": writes.get(), "tombstones": head.leaves_tombstones(),
+    });
+    env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
 }

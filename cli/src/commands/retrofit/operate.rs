@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use keyfold_core::retrofit::Mapping;
-use keyfold_core::retrofit::control::Direction;
+use keyfold_core::retrofit::control::{Direction, Phase};
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_core::retrofit::operate::{Command, End, OpenTable, Operation, Outcome, Step};
+use keyfold_core::retrofit::{CompletedStep, Mapping, Protocol};
 use keyfold_dynamo::retrofit::{Operator, PassOptions, PolicyChange};
 use keyfold_edge::Problem;
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ pub(super) struct Ended {
     pub(super) mapping: Mapping,
     pub(super) outcome: Outcome,
     pub(super) stages: Vec<Stage>,
+    is_switch: bool,
 }
 
 /// Drives the operation of a command to its end, and prints that.
@@ -50,11 +51,12 @@ pub(super) async fn perform(
     let stop = stop_flag(env.out);
     let passes = PassOptions { stop: Arc::clone(&stop), ..passes };
     let nonce = passes.owner.clone();
+    let is_switch = matches!(command, Command::Switch(_) | Command::Readers(_));
     let operator = Operator::new(&env.globals.settings()?, &mapping, &env.globals.control, passes).await;
     let mut operation = Operation::new(mapping.clone(), command, nonce, operator.now_ms());
     let progress = Progress::new(env.out, show);
     let outcome = progress.during(drive(&operator, &mut operation, &stop, &progress)).await;
-    Ok(Ended { mapping, outcome, stages: progress.stages() })
+    Ok(Ended { mapping, outcome, stages: progress.stages(), is_switch })
 }
 
 async fn drive(
@@ -90,17 +92,16 @@ impl Ended {
             env.out.note(format!("{}\n", outcome.text()));
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        // A run that ends with differences, or with other gates closed, is a report; so are entries that are left.
-        let ran = outcome.end == End::Failed
-            && matches!(&*outcome.code, "differences" | "gates-closed" | "quarantine-not-empty");
+        // A run that ends with differences, or with other gates closed, is a report.
+        let ran = outcome.end == End::Failed && matches!(&*outcome.code, "differences" | "gates-closed");
         if !ran && !outcome.is_success() {
             return Err(self.refusal());
         }
-        let mut text = stages + &outcome.text() + "\n";
+        let mut text = stages + &outcome.text().replacen(&outcome.message, &self.said(), 1) + "\n";
         let changes = self.policy_changes();
         text.extend(changes.iter().map(|change| policies::line(change, "would become")));
         env.out.show(&self.document(&changes, more), text)?;
-        Ok(exit_code(!matches!(&*outcome.code, "differences" | "quarantine-not-empty")))
+        Ok(exit_code(outcome.code != "differences"))
     }
 
     fn refusal(&self) -> anyhow::Error {
@@ -112,6 +113,18 @@ impl Ended {
         let next = outcome.next.as_ref().map(|next| format!("next: {next}"));
         let hint: Vec<String> = outcome.hint.iter().cloned().chain(next).collect();
         Refusal::of(problem.maybe_hint((!hint.is_empty()).then(|| hint.join("; "))))
+    }
+
+    /// What happened. In place, what it means for queries and writers.
+    fn said(&self) -> String {
+        let Outcome { head, end, message, .. } = &self.outcome;
+        let in_place = head.as_ref().filter(|head| self.is_switch && head.protocol == Protocol::InPlace);
+        let step = in_place.filter(|_| *end == End::Done).and_then(|head| match head.phase {
+            Phase::CutOver => Some(CompletedStep::CutOver.message(head, &self.mapping)),
+            Phase::Running => Some(CompletedStep::Undone.message(head, &self.mapping)),
+            _ => None,
+        });
+        step.unwrap_or_else(|| message.clone())
     }
 
     fn policy_changes(&self) -> Vec<PolicyChange> {
@@ -133,7 +146,7 @@ impl Ended {
         };
         let head = outcome.head.as_ref();
         let mut value = json!({
-            "retrofit": self.mapping.name(), "said": outcome.message, "open": open, "next": outcome.next, "code": outcome.code,
+            "retrofit": self.mapping.name(), "said": self.said(), "open": open, "next": outcome.next, "code": outcome.code,
             "phase": head.map(|head| head.phase.name()), "epoch": head.map(|head| head.epoch.number()),
             "counts": outcome.counts, "gates": outcome.gates.iter().map(Gate::code).collect::<Vec<_>>(),
             "policies": changes.iter().map(policies::document).collect::<Vec<_>>(), "notes": outcome.notes,

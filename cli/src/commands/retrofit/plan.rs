@@ -8,13 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Context;
 use futures_util::stream::{self, StreamExt};
 use keyfold_core::cost::Prices;
-use keyfold_core::retrofit::{Checkpoint, Pass, RetrofitEstimate, SegmentId, Survey};
+use keyfold_core::retrofit::{Checkpoint, Pass, RetrofitEstimate, Survey};
 use keyfold_dynamo::retrofit::{PassEnd, PassWatch, RequestSender, SliceOptions, survey_slice};
 use serde_json::json;
 
-use super::env::{Env, RetrofitName, explained};
+use super::env::{Env, RetrofitName, explained, segments};
 use super::progress::Progress;
-use crate::output::{Output, columns, titled};
+use super::texts::titled;
+use crate::output::{Output, columns};
 use crate::support::{INTERRUPTED, stop_flag};
 
 #[derive(Debug, clap::Args)]
@@ -81,9 +82,7 @@ async fn surveyed(
             shown.page(checkpoint);
             shown.spends(&sender.spent(), None);
         };
-        let segments =
-            (0..total).map(|number| SegmentId::new(number, total)).collect::<Result<Vec<_>, _>>()?;
-        let runs = segments.into_iter().map(|segment| {
+        let runs = segments(total)?.into_iter().map(|segment| {
             shown.begins(&Checkpoint::start(sender.job(), Pass::Backfill, segment));
             survey_slice(sender, &survey, segment, &options, &watch)
         });

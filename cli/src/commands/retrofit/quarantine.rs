@@ -1,18 +1,24 @@
-//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and the writes that came late. What becomes of them is
-//! decided by `keyfold_core::retrofit::operate`.
+//! `keyfold retrofit quarantine`: lists the items that could not be carried over, and the writes that came late. `--retry` tries again,
+//! `--release` removes entries that a comparison has answered: those that name no item, and those from before the last switch.
+//! `--accept` notes that items stay out.
+
+mod accept;
+mod late;
+mod retry;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
 use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::late::LateChange;
-use keyfold_core::retrofit::operate::{Command, EntrySelection, QuarantineAction};
-use keyfold_core::retrofit::quarantine::misfits;
-use serde_json::json;
+use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
+use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
+use serde_json::{Value, json};
 
-use super::env::{Env, RetrofitName, RetrofitWork, explained};
-use super::operate::operate;
-use crate::output::{columns, titled};
+use self::accept::AcceptArgs;
+use super::env::{Env, RetrofitName, explained};
+use super::texts::titled;
+use crate::output::columns;
+use crate::refusal::refuse;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitQuarantineArgs {
@@ -30,124 +36,152 @@ pub(crate) struct RetrofitQuarantineArgs {
     /// Print late writes with the items before and after, as JSON.
     #[arg(long)]
     images: bool,
-    /// Accept that these items stay out, and note why. They close no gate until they change to another misfit.
-    #[arg(long, value_name = "REASON")]
-    accept: Option<String>,
-    /// Withdraw an acceptance.
-    #[arg(long, conflicts_with = "accept")]
-    reopen: bool,
-    /// Who accepts [default: the value of USER].
-    #[arg(long, value_name = "NAME", env = "USER", hide_env_values = true)]
-    by: Option<String>,
-    /// The item with this key, in DynamoDB JSON, as the list shows it. May be given several times.
-    #[arg(long, value_name = "JSON")]
-    key: Vec<String>,
-    /// Items whose misfit is about this attribute.
-    #[arg(long, value_name = "ATTRIBUTE")]
-    attribute: Option<String>,
-    /// Items whose misfit is about this index.
-    #[arg(long, value_name = "INDEX")]
-    index: Option<String>,
-    /// Items whose misfit has this code.
-    #[arg(long, value_name = "CODE")]
-    code: Option<String>,
-    /// All items.
-    #[arg(long, conflicts_with_all = ["key", "attribute", "index", "code"])]
-    all: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow::Result<ExitCode> {
-    match args.action()? {
-        Some(action) => {
-            let passes = RetrofitWork::default().options(0);
-            operate(env, &args.retrofit, Command::Quarantine(action), passes).await
-        }
-        None => list(env, args).await,
+    if args.retry {
+        return retry::run(env, &args.retrofit).await;
     }
-}
-
-impl RetrofitQuarantineArgs {
-    /// The action; `None` to list the entries.
-    fn action(&self) -> anyhow::Result<Option<QuarantineAction>> {
-        Ok(Some(match (&self.accept, &self.forget) {
-            _ if self.retry => QuarantineAction::Retry,
-            _ if self.release => QuarantineAction::Release,
-            _ if self.reopen => QuarantineAction::Reopen(self.selection()?),
-            (_, Some(name)) => QuarantineAction::Forget(name.clone()),
-            (Some(because), None) => {
-                let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-                let by = self.by.as_deref().and_then(said);
-                let by = by.context("who accepts it? Say it with --by NAME")?;
-                let because = said(because).context("why do the items stay out? Say it after --accept")?;
-                QuarantineAction::Accept { selection: self.selection()?, because, by }
-            }
-            (None, None) => return Ok(None),
-        }))
-    }
-
-    fn selection(&self) -> anyhow::Result<EntrySelection> {
-        let key = |text: &String| {
-            serde_json::from_str(text)
-                .context("a key is DynamoDB JSON, such as {\"id\":{\"S\":\"e1\"}}: this one cannot be read")
-        };
-        let keys = self.key.iter().map(key).collect::<anyhow::Result<_>>()?;
-        let (attribute, index, code) = (self.attribute.clone(), self.index.clone(), self.code.clone());
-        let selection = EntrySelection { keys, attribute, index, code };
-        if !self.all && selection == EntrySelection::default() {
-            bail!("which items? Say it with --key, --attribute, --index, --code or --all");
-        }
-        Ok(selection)
-    }
-}
-
-async fn list(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow::Result<ExitCode> {
+    let out = env.out;
     let (sender, head) = env.started(&args.retrofit).await?;
-    let entries = sender.quarantine().await.map_err(explained)?;
-    let former = sender.other_quarantine().await.map_err(explained)?;
-    let late = sender.late().await.map_err(explained)?;
-    let value = json!({
-        "retrofit": head.retrofit, "entries": entries.iter().chain(&former).map(Quarantined::json).collect::<Vec<_>>(),
-        "misfits": misfits(entries.iter().chain(&former)).json(),
-        "late": late.iter().map(|change| change.json(args.images)).collect::<Vec<_>>(),
-    });
-    match env.out.json || args.images {
-        true => env.out.value(&value)?,
-        false => env.out.text(text(&head.retrofit, &entries, &former, &late)),
+    if args.accept.is_given() {
+        return accept::run(&sender, &head, &args.accept, out).await;
+    }
+    if let Some(name) = &args.forget {
+        let left = late::forget(&sender, name).await?;
+        let value = json!({ "retrofit": head.retrofit, "lateLeft": left });
+        out.show(&value, format!("forgotten; {left} late writes are left\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut listed = Listed {
+        retrofit: head.retrofit.clone(),
+        entries: sender.quarantine().await.map_err(explained)?,
+        former: sender.other_quarantine().await.map_err(explained)?,
+        late: sender.late().await.map_err(explained)?,
+        released: 0,
+    };
+    if args.release {
+        listed.released =
+            release(env, &args.retrofit, &sender, &head, &listed.entries, &listed.former).await?;
+        listed.entries.retain(|entry| entry.key.is_some());
+        listed.former.clear();
+    }
+    match out.json || args.images {
+        true => out.value(&listed.value(args.images))?,
+        false => out.text(listed.text(args.release)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// `former`: the entries from before the writers moved last.
-fn text(retrofit: &str, entries: &[Quarantined], former: &[Quarantined], late: &[LateChange]) -> String {
-    let lines = |entries: &[Quarantined]| entries.iter().map(line).collect::<Vec<_>>();
-    let by_reason = misfits(entries.iter().chain(former)).table();
-    let before = format!(
-        "from before the writers moved; `keyfold retrofit run {retrofit}` compares these items, and `--release` removes the entries after it:"
-    );
-    let late: Vec<_> = late.iter().map(late_line).collect();
-    let closed = "written to the closed table after its writers should have stopped; write each to the open table, or `--forget NAME`:";
-    let empty = if entries.is_empty() && former.is_empty() { "the quarantine is empty\n" } else { "" };
-    [
-        empty.to_owned(),
-        columns(&lines(entries)),
-        titled("by reason:", &by_reason),
-        titled(&before, &lines(former)),
-        titled(closed, &late),
-    ]
-    .concat()
+/// The entries of the quarantine.
+struct Listed {
+    retrofit: String,
+    entries: Vec<Quarantined>,
+    /// Those from before the writers moved last.
+    former: Vec<Quarantined>,
+    late: Vec<LateChange>,
+    released: usize,
+}
+
+impl Listed {
+    fn value(&self, images: bool) -> Value {
+        let all = || self.entries.iter().chain(&self.former);
+        let entries: Vec<Value> = all().map(as_json).collect();
+        let late: Vec<Value> = self.late.iter().map(|change| late::as_json(change, images)).collect();
+        json!({
+            "retrofit": self.retrofit, "entries": entries, "released": self.released,
+            "misfits": misfits(all()).json(), "late": late,
+        })
+    }
+
+    fn text(&self, has_released: bool) -> String {
+        let mut text = String::new();
+        if has_released {
+            let released = self.released;
+            text += &format!(
+                "removed {released} entries that name no item, or are from before the writers moved\n"
+            );
+        }
+        if self.entries.is_empty() && self.former.is_empty() {
+            text += "the quarantine is empty\n";
+        }
+        text += &columns(&self.entries.iter().map(line).collect::<Vec<_>>());
+        text += &titled("by reason:", &misfits(self.entries.iter().chain(&self.former)).table());
+        if !self.former.is_empty() {
+            text += &format!(
+                "from before the writers moved; `keyfold retrofit run {}` compares these items, and `--release` removes the entries after it:\n",
+                self.retrofit
+            );
+            text += &columns(&self.former.iter().map(line).collect::<Vec<_>>());
+        }
+        if !self.late.is_empty() {
+            text += "written to the closed table after its writers should have stopped; write each to the open table, or `--forget NAME`:\n";
+            text += &columns(&self.late.iter().map(late::line).collect::<Vec<_>>());
+        }
+        text
+    }
+}
+
+/// Removes the entries that name no item, and those of the other direction. Such an entry is a record that could not be read, or an
+/// item that may still be wrong. Only a complete comparison without differences shows that every item is right.
+async fn release(
+    env: &Env<'_>,
+    name: &RetrofitName,
+    sender: &RequestSender,
+    head: &RetrofitState,
+    entries: &[Quarantined],
+    former: &[Quarantined],
+) -> anyhow::Result<usize> {
+    let retrofit = &head.retrofit;
+    let nameless: Vec<&Quarantined> = entries.iter().filter(|entry| entry.key.is_none()).collect();
+    if nameless.is_empty() && former.is_empty() {
+        return Ok(0);
+    }
+    // A new entry of this kind cancels the comparisons that started before it.
+    let verdict = sender.verdict().await.map_err(explained)?;
+    if verdict.is_none_or(|verdict| verdict.differences > 0) {
+        refuse!(
+            "needs-comparison",
+            "retrofit `{retrofit}` has a quarantine entry that only a comparison can answer: is an item missing or wrong?\n\
+             hint: run `keyfold retrofit run {retrofit}` first; it must find no difference"
+        );
+    }
+    for entry in &nameless {
+        sender.carry(&mut sender.job().dismiss(entry)).await?;
+    }
+    let mapping = env.mapping(name)?;
+    let other = match sender.job().mapping().is_reverse() {
+        true => Some(head.job(mapping)),
+        false => head.reverse_job(&mapping),
+    };
+    let Some(other) = other else { return Ok(nameless.len()) };
+    for entry in former {
+        sender.carry(&mut other.dismiss(entry)).await?;
+    }
+    Ok(nameless.len() + former.len())
+}
+
+fn as_json(entry: &Quarantined) -> Value {
+    let mut value = entry.misfit.json();
+    value["row"] = json!(entry.row);
+    value["key"] = json!(entry.key);
+    if let Some(Acceptance { because, by, at }) = &entry.accepted {
+        value["accepted"] = json!({ "because": because, "by": by, "at": at });
+    }
+    value
 }
 
 fn line(entry: &Quarantined) -> Vec<String> {
     let accepted = entry.accepted.as_ref();
     let note = accepted.map(|note| format!("stays out: {} ({})", note.because, note.by)).unwrap_or_default();
-    let named = match &entry.key {
-        Some(key) => serde_json::to_string(key).unwrap_or_default(),
-        None => format!("{} (names no item)", entry.row),
-    };
-    vec![entry.code.clone(), named, note]
+    vec![entry.code.clone(), named(entry), note]
 }
 
-fn late_line(change: &LateChange) -> Vec<String> {
-    let key = serde_json::to_string(&change.key).unwrap_or_default();
-    vec![change.table.clone(), change.what().to_owned(), key, change.name().to_owned()]
+fn named(entry: &Quarantined) -> String {
+    match &entry.key {
+        Some(key) => serde_json::to_string(key).unwrap_or_default(),
+        None => format!("{} (names no item)", entry.row),
+    }
 }

@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::table as control_table;
 use keyfold_core::retrofit::operate::{Command, Run, RunStage};
@@ -20,7 +19,7 @@ use serde_json::{Value, json};
 use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven, explained};
 use super::execution::{self, HereArgs};
 use super::operate::{Ended, SHOW_DEFAULT, perform};
-use crate::output::titled;
+use super::texts::titled;
 use crate::refusal::refuse;
 
 /// The default number of segments of a run in AWS.
@@ -30,9 +29,9 @@ const SEGMENTS_DEFAULT: u32 = 4;
 pub(crate) struct RetrofitRunArgs {
     #[command(flatten)]
     retrofit: RetrofitName,
-    /// End after this stage: `start` records the retrofit in the control table, `backfill` carries over the existing items.
-    #[arg(long, value_parser = stages(), default_value = "compare", value_name = "STAGE")]
-    until: RunStage,
+    /// End after this stage.
+    #[arg(long, value_enum, default_value_t = Stage::Compare, value_name = "STAGE")]
+    until: Stage,
     /// Correct the target where it differs, then compare again. The quarantine is tried again first.
     #[arg(long)]
     repair: bool,
@@ -67,19 +66,31 @@ pub(crate) struct RetrofitRunArgs {
 }
 
 /// The stages of a run, in their order.
-fn stages() -> impl TypedValueParser<Value = RunStage> {
-    PossibleValuesParser::new(["start", "backfill", "compare"]).map(|stage| match &*stage {
-        "start" => RunStage::Start,
-        "backfill" => RunStage::Backfill,
-        _ => RunStage::Compare,
-    })
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Stage {
+    /// Check the tables and the stream, and record the retrofit in the control table.
+    Start,
+    /// Carry over the existing items.
+    Backfill,
+    /// Compare both sides, in both directions.
+    Compare,
+}
+
+impl From<Stage> for RunStage {
+    fn from(stage: Stage) -> RunStage {
+        match stage {
+            Stage::Start => RunStage::Start,
+            Stage::Backfill => RunStage::Backfill,
+            Stage::Compare => RunStage::Compare,
+        }
+    }
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
     let client = env.globals.client().await?;
     let control = control_table(&env.globals.control);
     known_control_table(env, &client, &control, args.create_control_table).await?;
-    match args.here.machine().filter(|_| args.until != RunStage::Start) {
+    match args.here.machine().filter(|_| args.until != Stage::Start) {
         Some(machine) => in_aws(env, &client, machine, args).await,
         None => {
             let run = asked(env, args)?;
@@ -93,7 +104,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result
 fn asked(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<Run> {
     let others = env.model.retrofits.iter().filter(|retrofit| retrofit.name != args.retrofit.name);
     Ok(Run {
-        until: args.until,
+        until: args.until.into(),
         no_stream: args.no_stream,
         follow: args.enable_stream,
         again: args.again,
@@ -189,12 +200,17 @@ async fn in_aws(
     }
     env.out.note(format!("{}\n", ended.outcome.message));
     let mapping = &ended.mapping;
-    let sides = (mapping.protocol() == Protocol::InPlace).then_some(["source"]);
-    let mut input = json!({
-        "retrofit": mapping.name(), "segments": args.work.segments.unwrap_or(SEGMENTS_DEFAULT),
-        "concurrency": args.work.concurrency, "rate": args.work.rate, "sides": sides,
-        "stream": args.no_stream.then_some(false), "repair": args.repair.then_some(true),
-    });
-    input.as_object_mut().into_iter().for_each(|all| all.retain(|_, value| !value.is_null()));
+    let segments = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
+    let mut input = json!({ "retrofit": mapping.name(), "segments": segments });
+    let mut add = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            input[name] = value;
+        }
+    };
+    add("concurrency", args.work.concurrency.map(Value::from));
+    add("rate", args.work.rate.map(Value::from));
+    add("sides", (mapping.protocol() == Protocol::InPlace).then(|| json!(["source"])));
+    add("stream", args.no_stream.then_some(json!(false)));
+    add("repair", args.repair.then_some(json!(true)));
     execution::started(env, &args.retrofit, machine, args.execution.as_deref(), &input).await
 }

@@ -9,8 +9,10 @@ use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName, explained};
-use super::{policies, runs};
-use crate::output::{columns, counted, row, titled};
+use super::policies;
+use super::runs::{self, newest};
+use super::texts::{listed, titled};
+use crate::output::{columns, counted, row};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitStatusArgs {
@@ -37,7 +39,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     let (sender, head) = env.started(&args.retrofit).await?;
     let status = sender.status(head).await.map_err(explained)?;
     let run = match &args.state_machine {
-        Some(machine) => runs::newest(env, machine).await?,
+        Some(machine) => newest(env, machine).await?,
         None => None,
     };
     let (mut rows, mut value) = (rows(&status), status_json(&status));
@@ -77,13 +79,11 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         None => "not compared".to_owned(),
         Some(verdict) => format!("{}, {} ago", verdict.differences, ago(verdict.age_seconds)),
     };
-    let gates_closed: Vec<String> = gates.iter().map(ToString::to_string).collect();
-    let blocked = if gates.is_empty() { "nothing".to_owned() } else { gates_closed.join("; ") };
     let mut rows = vec![
         row("phase", head.shown()),
         row("", head.meaning()),
         row("next", head.next_command(gates).unwrap_or_else(|| "nothing: the retrofit is over".to_owned())),
-        row("blocked by", blocked),
+        row("blocked by", listed(gates)),
         row("protocol", head.protocol.name()),
         row("epoch", head.epoch.number().to_string()),
         row("quarantine", quarantine(evidence)),

@@ -4,7 +4,6 @@
 
 use std::process::ExitCode;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use keyfold_core::retrofit::operate::{Command, Switch, takes_back};
 use keyfold_edge::retrofit::{How, Operation};
 
@@ -28,11 +27,9 @@ pub(crate) struct RetrofitSwitchArgs {
     /// Show whether the writers could move now, and what is still to arrive. Changes nothing.
     #[arg(long)]
     check: bool,
-    /// What becomes of the writers of the table that closes. `policy`: a resource-based policy on the table denies their writes. `attested`:
-    /// you have stopped them, and they stay stopped until this command has ended. `stay`: they stay where they are; only readers move to
-    /// the target, and the source's changes are still carried over.
-    #[arg(long, value_parser = hows(), value_name = "HOW")]
-    writers: Option<How>,
+    /// What becomes of the writers of the table that closes.
+    #[arg(long, value_enum, value_name = "HOW")]
+    writers: Option<Writers>,
     /// With `--writers policy`: the ARNs of the roles that may still write: the replicator's (the stack's output) and your own.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_EXEMPT", hide_env_values = true, value_delimiter = ',')]
     exempt: Vec<String>,
@@ -49,22 +46,29 @@ pub(crate) struct RetrofitSwitchArgs {
 }
 
 /// How writers are stopped.
-fn hows() -> impl TypedValueParser<Value = How> {
-    PossibleValuesParser::new(["attested", "policy", "stay"]).map(|how| match &*how {
-        "attested" => How::Attested,
-        "policy" => How::Policy,
-        _ => How::Stay,
-    })
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Writers {
+    /// You have stopped them, and they stay stopped until this command has ended.
+    Attested,
+    /// A resource-based policy on the table denies their writes.
+    Policy,
+    /// They stay where they are. Only readers move to the target, and the source's changes are still carried over.
+    Stay,
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     if args.lift {
         return policies::lift(env, &env.unstarted(&args.retrofit).await?).await;
     }
+    let how = |how| match how {
+        Writers::Attested => How::Attested,
+        Writers::Policy => How::Policy,
+        Writers::Stay => How::Stay,
+    };
     let operation = Operation {
         back: args.back,
         for_good: args.for_good,
-        writers: args.writers,
+        writers: args.writers.map(how),
         exempt: args.exempt.clone(),
         stop_max_seconds: Some(args.stop_max),
         ..Operation::default()

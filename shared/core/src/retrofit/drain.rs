@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::attributes::OWN_ATTRIBUTES;
-use super::control::{RetrofitState, wait_after_change};
+use super::control::RetrofitState;
 use super::fence::{Fence, SequenceNumber};
 use super::job::Job;
 use super::mapping::same_item;
@@ -42,20 +42,9 @@ pub struct Newest {
 }
 
 impl Newest {
-    /// This change, which happened at that second.
+    /// This change, which happened at that second. With a ledger, every change leaves a row from the beginning.
     pub fn of(head: &RetrofitState, sequence: SequenceNumber, seconds: u64) -> Newest {
-        Newest::within(head, sequence, seconds, CLOCK_SECONDS_MAX)
-    }
-
-    /// The same where clocks differ by this much at most. With a ledger, every change leaves a row from the beginning.
-    pub fn within(
-        head: &RetrofitState,
-        sequence: SequenceNumber,
-        seconds: u64,
-        clock_seconds: u64,
-    ) -> Newest {
-        // A replicator can use a cached row for a second, and the row has whole seconds.
-        let rows_since = head.rows_since.unwrap_or(u64::MAX).saturating_add(wait_after_change(clock_seconds));
+        let rows_since = head.rows_since.unwrap_or(u64::MAX).saturating_add(CLOCK_SECONDS_MAX);
         Newest { sequence, may_lack_row: head.protocol != Protocol::Ledger && seconds <= rows_since }
     }
 }

@@ -6,15 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use super::control::{self, RetrofitState};
+use super::control;
 use super::protocol::LedgerRow;
-use super::protocol_choice::Protocol;
 use super::request::{Action, Guard, TableRole, Write, is};
 use crate::condition::{Comparison, Condition};
-use crate::cost::{Prices, ReadUnits, WriteUnits};
+use crate::cost::WriteUnits;
 use crate::model::Table;
 use crate::value::Item;
 
@@ -49,84 +46,11 @@ pub fn clean(target: &Table, item: &Item) -> Option<Write> {
 
 /// About what it costs to take the marks off `items` items whose strongly consistent scan takes `scan_units` read units: each is
 /// written again, with its entries in the indexes that show the marks.
-fn write_units(target: &Table, items: u64, scan_units: u64) -> WriteUnits {
+pub fn write_units(target: &Table, items: u64, scan_units: u64) -> WriteUnits {
     let kilobytes = scan_units.saturating_mul(SCAN_UNIT_KILOBYTES).div_ceil(items.max(1));
     let showing =
         target.indexes.iter().filter(|index| index.projects(target, FENCE_ATTRIBUTE)).count() as u64;
     WriteUnits::new(items.saturating_mul(kilobytes).saturating_mul(1 + showing))
-}
-
-/// About what it costs to finish a retrofit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishPrice {
-    retrofit: String,
-    phase: &'static str,
-    leave_marks: bool,
-    items: u64,
-    scan_units: u64,
-    writes: WriteUnits,
-    has_rows: bool,
-    has_tombstones: bool,
-}
-
-impl FinishPrice {
-    /// Is the target read?
-    pub fn scans(head: &RetrofitState, leave_marks: bool) -> bool {
-        !leave_marks && head.protocol != Protocol::InPlace || head.leaves_tombstones()
-    }
-
-    /// Of a target with this number of items, whose strongly consistent scan takes `scan_units` read units.
-    pub fn of(
-        head: &RetrofitState,
-        target: &Table,
-        leave_marks: bool,
-        items: u64,
-        scan_units: u64,
-    ) -> FinishPrice {
-        let writes = match leave_marks || head.protocol == Protocol::InPlace {
-            true => WriteUnits::ZERO,
-            false => write_units(target, items, scan_units),
-        };
-        FinishPrice {
-            retrofit: head.retrofit.clone(),
-            phase: head.phase.name(),
-            leave_marks,
-            items,
-            scan_units,
-            writes,
-            has_rows: !leave_marks && (head.protocol == Protocol::Ledger || head.keeps_rows()),
-            has_tombstones: head.leaves_tombstones(),
-        }
-    }
-
-    /// As JSON.
-    pub fn document(&self) -> Value {
-        json!({
-            "retrofit": self.retrofit, "phase": self.phase, "leaveMarks": self.leave_marks, "items": self.items,
-            "readUnits": self.scan_units, "writeUnits": self.writes.get(), "tombstones": self.has_tombstones,
-        })
-    }
-
-    /// In lines.
-    pub fn text(&self, prices: &Prices) -> String {
-        let FinishPrice { retrofit, items, scan_units, writes, .. } = self;
-        let reads = prices.dollars_for_reads(ReadUnits::from_halves(scan_units.saturating_mul(2)));
-        let mut text = format!(
-            "finishing `{retrofit}`: {scan_units} read units ({reads}), about {} write units ({}) for the marks of {items} items\n",
-            writes.get(),
-            prices.dollars_for_writes(*writes)
-        );
-        if self.has_rows {
-            text += "and 1 write unit for each row of the control table\n";
-        }
-        if self.has_tombstones {
-            text += "and 1 write unit for each tombstone\n";
-        }
-        if *writes > WriteUnits::ZERO {
-            text += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
-        }
-        text
-    }
 }
 
 /// The write that takes a tombstone away, or its marks if an application has written over it; `None` for an item that is no

@@ -1,7 +1,5 @@
 //! A late change as the control table keeps it, for the person who decides what becomes of it.
 
-use serde_json::{Value, json};
-
 use super::control::{self, SORT};
 use crate::value::{AttributeValue, Item};
 
@@ -38,17 +36,6 @@ impl LateChange {
     /// Its unique name.
     pub fn name(&self) -> &str {
         &self.sort
-    }
-
-    /// As JSON; the contents of items only with `images`.
-    pub fn json(&self, images: bool) -> Value {
-        let LateChange { table, key, old, new, .. } = self;
-        let mut value = json!({ "name": self.name(), "table": table, "key": key, "what": self.what() });
-        if images {
-            value["old"] = json!(old);
-            value["new"] = json!(new);
-        }
-        value
     }
 
     /// The key of its row.

@@ -27,8 +27,8 @@
 //!   order: writers that were stopped are let in again.
 //!
 //! `effect` has effects and replies, `outcome` how an operation ends, `context` what a command knows. `streams`, `arrivals`, `sides`,
-//! `examine`, `policies`, `gate_check`, `proof`, `comparison`, `releasing` are parts that several commands have; `run`, `tidy`, `switch`,
-//! `readers`, `finish`, `revise`, `quarantine` and `abandon` are the commands.
+//! `examine`, `policies`, `gate_check`, `proof`, `comparison` are parts that several commands have; `run`, `tidy`, `switch`, `readers`, `finish`,
+//! `revise` and `abandon` are the commands.
 
 mod abandon;
 mod arrivals;
@@ -43,9 +43,7 @@ mod outcome;
 mod parts;
 mod policies;
 mod proof;
-mod quarantine;
 mod readers;
-mod releasing;
 mod revise;
 mod run;
 mod sides;
@@ -62,7 +60,6 @@ pub use effect::{
 pub use finish::Finish;
 pub use operation::{Command, Doing, Operation, Step, takes_back};
 pub use outcome::{BacklogReport, End, OpenTable, Outcome};
-pub use quarantine::{EntrySelection, QuarantineAction};
 pub use readers::Readers;
 pub use revise::Revise;
 pub use run::{Run, RunStage};

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
-
 use super::control;
 use super::fence::Fence;
 use super::mapping::Mapping;
@@ -219,17 +217,6 @@ impl Quarantined {
     pub fn is_acceptable(&self) -> bool {
         let unknown = [&QuarantineReason::Unreadable, &QuarantineReason::Discarded, &QuarantineReason::Late];
         self.key.is_some() && !unknown.iter().any(|reason| reason.code() == self.code)
-    }
-
-    /// As JSON.
-    pub fn json(&self) -> Value {
-        let mut value = self.misfit.json();
-        value["row"] = json!(self.row);
-        value["key"] = json!(self.key);
-        if let Some(Acceptance { because, by, at }) = &self.accepted {
-            value["accepted"] = json!({ "because": because, "by": by, "at": at });
-        }
-        value
     }
 
     fn row(&self, mapping: &Mapping) -> Item {

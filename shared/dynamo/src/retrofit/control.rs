@@ -1,5 +1,6 @@
 //! The control table's rows: a retrofit's head, and its quarantine.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -7,10 +8,10 @@ use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::query::expression::ConditionExpression;
 use keyfold_core::retrofit::control::{self, RetrofitState};
 use keyfold_core::retrofit::progress::{ComparisonResult, ComparisonStart};
-use keyfold_core::retrofit::quarantine::entries;
+use keyfold_core::retrofit::quarantine::{Acceptance, entries};
 use keyfold_core::retrofit::{
-    Action, Checkpoint, Guard, Lag, Lease, Pass, Protocol, Quarantined, Request, Response, SegmentId,
-    TableRole, TaskResult, WorkerRate, Write, progress,
+    Action, ChangeRecord, Checkpoint, Guard, Lag, Lease, Pass, Protocol, Quarantined, Request, Response,
+    SegmentId, SourceKey, TableRole, TaskResult, WorkerRate, Write, progress,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
@@ -54,6 +55,32 @@ impl RequestSender {
         }
     }
 
+    /// Brings the items of records that were given up to the right state: each is read again. True if all are right.
+    pub async fn redrive(&self, records: &[ChangeRecord]) -> Result<bool, RetrofitError> {
+        let mut newest: BTreeMap<SourceKey, &ChangeRecord> = BTreeMap::new();
+        for record in records {
+            let Some(key) = SourceKey::of(self.job().mapping().source(), &record.key) else {
+                return Ok(false);
+            };
+            let known = newest.entry(key).or_insert(record);
+            if known.sequence < record.sequence {
+                *known = record;
+            }
+        }
+        for record in newest.values() {
+            // In quarantine first: the repair is then newer than the record, which a late worker may still write.
+            self.carry(&mut self.job().discard(record)).await?;
+        }
+        let mut all = true;
+        for entry in self.quarantine().await? {
+            let ours = entry.key.as_ref().and_then(|key| SourceKey::of(self.job().mapping().source(), key));
+            if ours.is_some_and(|key| newest.contains_key(&key)) {
+                all &= self.release(&entry).await?;
+            }
+        }
+        Ok(all)
+    }
+
     /// All entries of the quarantine.
     pub async fn quarantine(&self) -> Result<Vec<Quarantined>, RetrofitError> {
         self.quarantine_of(self.job().mapping().rows_name()).await
@@ -72,6 +99,15 @@ impl RequestSender {
         }
         let notes = self.rows(control::accepted_partition(rows_name)).await?;
         Ok(entries(&rows, &notes))
+    }
+
+    /// Accepts an item, or takes that back.
+    pub async fn accept(
+        &self,
+        entry: &Quarantined,
+        acceptance: Option<&Acceptance>,
+    ) -> Result<(), RetrofitError> {
+        self.note(entry.accept(self.job().mapping(), acceptance)).await
     }
 
     /// All rows of a partition of the control table.

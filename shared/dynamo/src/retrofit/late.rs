@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{ChangeRecord, Epoch, Received, SourceKey, TableRole, TaskResult};
+use keyfold_core::retrofit::control::{Delivery, Direction, RetrofitState};
+use keyfold_core::retrofit::{ChangeRecord, Epoch, Received, SourceKey, TableRole};
 use tokio::time::timeout_at;
 
 use super::backfill::unblock;
 use super::replicate::ReplicateOptions;
 use super::{Replicated, RequestSender, RetrofitError};
+use keyfold_core::retrofit::TaskResult;
 
 /// Looks at every record: one that came too late can stand before one of the retrofit's own. Records of one item in their order,
 /// different items at once. The sender's job writes the records' table; the epoch is that of their stream.
@@ -28,6 +30,27 @@ pub async fn look_at_late(
         }
     }
     done
+}
+
+impl RequestSender {
+    /// Handles records that were given up as the replicator would now; is each of them done? `lead` says which table they are of.
+    pub async fn redrive_by_phase(
+        &self,
+        head: &RetrofitState,
+        lead: Direction,
+        records: Vec<ChangeRecord>,
+    ) -> Result<bool, RetrofitError> {
+        let by = |job| RequestSender::new(self.client().clone(), job, &self.control.name);
+        match head.delivery(self.job().mapping(), lead) {
+            Delivery::Carry(job) => by(job).redrive(&records).await,
+            Delivery::Late { job, epoch } => {
+                let records: Vec<Received> = records.into_iter().map(Received::Change).collect();
+                let looked = look_at_late(&by(job), &records, epoch, &ReplicateOptions::default()).await;
+                looked.error.map_or(Ok(looked.failed.is_empty()), Err)
+            }
+            Delivery::Nothing => Ok(true),
+        }
+    }
 }
 
 async fn all(

@@ -12,8 +12,7 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::operate::{
-    Effect, Failure, FailureKind, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts,
-    TablePolicy,
+    Effect, Failure, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts, TablePolicy,
 };
 use keyfold_core::retrofit::{
     Epoch, ItemTask, Job, Mapping, Pass, Request, Response, TableRole, TaskResult, Write,
@@ -24,14 +23,11 @@ use self::shards::Shards;
 use super::backfill::unblock;
 use super::pass::{PassEnd, PassOptions, PassWatch};
 use super::preflight::stream_with_images;
-use super::set_aside::set_aside_changes;
 use super::worker_lease::now_ms;
 use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
 use crate::policy::{change_policy, policy};
 use crate::table::{TableDiff, TableOptions, description, set_tag, tag};
-use crate::{
-    DynamoError, Endpoint, PageRequest, ScanPage, Service, ServiceError, Settings, client, scan_page,
-};
+use crate::{DynamoError, Endpoint, PageRequest, ScanPage, Settings, client, scan_page};
 
 /// How often one effect is sent by itself before its failure is reported: what passes within a second needs no decision.
 const ATTEMPTS_MAX: u32 = 4;
@@ -48,7 +44,6 @@ pub fn limits(endpoint: &Endpoint) -> Limits {
 pub struct Operator {
     mapping: Mapping,
     control: String,
-    settings: Settings,
     /// Source, target and control table, as the retrofit names them.
     tables: RequestSender,
     shards: Shards,
@@ -65,8 +60,8 @@ impl Operator {
         let mapping = mapping.forward().clone();
         let job = Job::new(mapping.clone(), Epoch::FIRST);
         let tables = RequestSender::new(client(&settings).await, job, control).trying(ATTEMPTS_MAX);
-        let (shards, control) = (Shards::open(&settings).await, control.to_owned());
-        Operator { mapping, control, settings, tables, shards, passes, described: Mutex::default() }
+        let shards = Shards::open(&settings).await;
+        Operator { mapping, control: control.to_owned(), tables, shards, passes, described: Mutex::default() }
     }
 
     /// Performs effects until the operation is over; `None` if the deadline ends it before. `watch` learns how far passes are.
@@ -117,8 +112,6 @@ impl Operator {
             }
             Effect::Pass { pass, repair } => self.pass(*pass, *repair, watch).await,
             Effect::ForgetSegments(pass) => self.forget(*pass).await,
-            Effect::ReadBatch(place) => return self.batch(place).await,
-            Effect::DeleteBatch(place) => return self.delete_batch(place).await,
             Effect::Wait { until_ms } => Ok(self.wait(*until_ms).await),
         };
         performed.map_err(Failure::from)
@@ -262,22 +255,6 @@ impl Operator {
         Ok(Reply::Done)
     }
 
-    async fn batch(&self, place: &str) -> Result<Reply, Failure> {
-        let object = Service::s3(&self.settings).await?.object(place).await?;
-        let (lead, records) = set_aside_changes(&object, &self.mapping).map_err(|error| Failure {
-            kind: FailureKind::Other,
-            code: "batch-not-read".to_owned(),
-            message: error.to_string(),
-            hint: None,
-        })?;
-        Ok(Reply::Batch { lead, records })
-    }
-
-    async fn delete_batch(&self, place: &str) -> Result<Reply, Failure> {
-        Service::s3(&self.settings).await?.delete_object(place).await?;
-        Ok(Reply::Done)
-    }
-
     async fn started(&self) -> Result<(RequestSender, super::RetrofitState), RetrofitError> {
         RequestSender::started(self.tables.client().clone(), self.mapping.clone(), &self.control).await
     }
@@ -290,17 +267,6 @@ impl Operator {
             }
             tokio::time::sleep(left.min(WAIT_LOOK)).await;
         }
-    }
-}
-
-impl From<ServiceError> for Failure {
-    fn from(error: ServiceError) -> Failure {
-        let kind = match &error {
-            ServiceError::NotReached { .. } => FailureKind::Passing,
-            ServiceError::Missing { .. } | ServiceError::Refused { .. } => FailureKind::Other,
-        };
-        let hint = error.hint().map(str::to_owned);
-        Failure { kind, code: error.code().to_owned(), message: error.to_string(), hint }
     }
 }
 

@@ -93,15 +93,13 @@ pub(super) struct Arrivals {
     seen_writes_dropped: bool,
     /// Items that the streams named so far.
     items_named: u64,
-    clock_seconds: u64,
     look: Option<Look>,
     /// Records of the closed table that were not examined yet.
     pub(super) unexamined: Vec<ChangeRecord>,
 }
 
 impl Arrivals {
-    /// `clock_seconds`: how far clocks differ at most.
-    pub(super) fn of(head: &RetrofitState, job: Arc<Job>, clock_seconds: u64) -> Arrivals {
+    pub(super) fn of(head: &RetrofitState, job: Arc<Job>) -> Arrivals {
         let roles = match job.mapping().is_reverse() {
             true => [TableRole::Target, TableRole::Source],
             false => [TableRole::Source, TableRole::Target],
@@ -110,7 +108,6 @@ impl Arrivals {
             job,
             roles,
             turned_at: turned_at(head),
-            clock_seconds,
             items: BTreeMap::new(),
             seen_writes: HashSet::new(),
             seen_writes_dropped: false,
@@ -138,7 +135,7 @@ impl Arrivals {
     pub(super) fn add_open_record(&mut self, head: &RetrofitState, change: StreamedChange) {
         let StreamedChange { record, seconds } = change;
         let Some(key) = SourceKey::of(self.job.mapping().source(), &record.key) else { return };
-        let newest = Newest::within(head, record.sequence, seconds, self.clock_seconds);
+        let newest = Newest::of(head, record.sequence, seconds);
         let expired = record.kind == ChangeKind::Remove { expired: true };
         let needs_own_write = self.turned_at.is_some_and(|turned| seconds + CLOCK_SECONDS_MAX >= turned);
         match self.items.get_mut(&key) {
@@ -171,12 +168,12 @@ impl Arrivals {
             self.seen_writes.insert(digest(&key, &Sign::of(&record)));
         }
         // Changes from before every change left a row were carried over without one, by the former direction.
-        if !Newest::within(head, record.sequence.clone(), seconds, self.clock_seconds).may_lack_row {
+        if !Newest::of(head, record.sequence.clone(), seconds).may_lack_row {
             self.unexamined.push(record);
         }
     }
 
-    /// The item of this key was written by a program that should not write, or once more for the proof: what was known of it may hold no
+    /// The item of this key was written by somebody who should not write, or once more for the proof: what was known of it may hold no
     /// longer.
     pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
@@ -309,8 +306,8 @@ impl Arrivals {
             change.as_ref().is_none_or(|change| self.job.has_arrived(change, sides))
         };
         match () {
-            // Time to live goes on during a stop. The other table's own deletes what is left there. Changes before the deletion have
-            // to arrive: their records would be noted as late.
+            // Time to live goes on during a stop. The other table's own deletes what is left there. What was written before that has to
+            // arrive: its record would be noted as late.
             () if item.written != item.newest && is_gone && arrived(&item.written) => Pending::Nothing,
             () if self.job.is_out(sides) => Pending::NotAccepted,
             () if !arrived(&item.newest) => Pending::NotArrived,
@@ -336,7 +333,7 @@ impl Arrivals {
     }
 
     /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
-    /// or stuck delays no writer; carrying a change twice does no harm.
+    /// or stuck holds nobody up; carrying a change twice does no harm.
     pub(super) fn carry_tasks(&mut self, before_seconds: u64) -> Vec<ItemTask> {
         let late = |item: &&mut StreamItem| {
             matches!(item.pending, Pending::NotArrived | Pending::NotAccepted)

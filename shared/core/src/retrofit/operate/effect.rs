@@ -1,11 +1,10 @@
-//! Effects that an operation asks for, and their replies.
+//! What an operation asks for, and what can come of it.
 //!
 //! Tables are named by their place in the retrofit: `Source` is the table it began with, `Target` the one it fills, whichever way items
 //! are carried now. In place, both are the same table.
 
 use std::sync::Arc;
 
-use crate::retrofit::control::Direction;
 use crate::retrofit::job::Job;
 use crate::retrofit::record::ChangeRecord;
 use crate::retrofit::request::{Response, TableRole, Write};
@@ -44,7 +43,7 @@ pub enum Effect {
         /// The tasks, not yet started.
         tasks: Vec<ItemTask>,
     },
-    /// The state of a table: [`Reply::Table`].
+    /// What a table is now: [`Reply::Table`].
     Describe(TableRole),
     /// A table's resource policy: [`Reply::Policy`].
     Policy(TableRole),
@@ -65,7 +64,7 @@ pub enum Effect {
     Tag {
         /// The table.
         table: TableRole,
-        /// The text to write first.
+        /// What is written.
         write: Option<String>,
     },
     /// A page of a stream's shards: [`Reply::Shards`].
@@ -94,12 +93,8 @@ pub enum Effect {
         /// For a comparison: does it repair what differs?
         repair: bool,
     },
-    /// Forgets how far the segments of this pass are, so that it starts again: [`Reply::Done`].
+    /// Forgets how far the segments of this pass are, so that it begins anew: [`Reply::Done`].
     ForgetSegments(Pass),
-    /// The records of a batch that was given up, at the place where it was set aside: [`Reply::Batch`].
-    ReadBatch(String),
-    /// Deletes what is at this place: [`Reply::Done`].
-    DeleteBatch(String),
     /// Waits until this millisecond since 1970 by the clock whose times [`Operation::answer`](super::Operation::answer) gets, or until the
     /// operation is interrupted: [`Reply::Done`].
     Wait {
@@ -108,7 +103,7 @@ pub enum Effect {
     },
 }
 
-/// The source of a page.
+/// What a page is read of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageSource {
     /// The scan of a table.
@@ -142,7 +137,7 @@ pub enum Reply {
     Responses(Vec<Response>),
     /// How tasks ended.
     Results(Vec<TaskResult>),
-    /// The state of a table.
+    /// What a table is.
     Table(TableFacts),
     /// Its policy, if it has one.
     Policy(Option<TablePolicy>),
@@ -168,18 +163,11 @@ pub enum Reply {
         /// Items by what became of them, over all segments.
         counts: std::collections::BTreeMap<String, u64>,
     },
-    /// The records of a batch.
-    Batch {
-        /// Their table: forward, the source.
-        lead: Direction,
-        /// In their order.
-        records: Vec<ChangeRecord>,
-    },
     /// It is done.
     Done,
 }
 
-/// The state of a table.
+/// What a table is now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFacts {
     /// Its ARN.
@@ -237,13 +225,13 @@ pub struct StreamedChange {
 /// Why an effect has no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The prospects of another attempt.
+    /// What can be expected of another attempt.
     pub kind: FailureKind,
     /// The stable code, as in docs/errors.md.
     pub code: String,
     /// What happened.
     pub message: String,
-    /// A suggestion.
+    /// What the reader can do.
     pub hint: Option<String>,
 }
 
@@ -260,7 +248,7 @@ impl Failure {
     }
 }
 
-/// The prospects of another attempt.
+/// What can be expected of another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
     /// Throttled, no answer, a conflict: it may pass.

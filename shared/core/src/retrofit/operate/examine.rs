@@ -6,25 +6,12 @@ use std::sync::Arc;
 use super::arrivals::{Arrivals, CARRY_ITEMS};
 use super::context::OperationContext;
 use super::effect::{Effect, Reply};
-use super::parts::{PartStep, check_row};
-use crate::model::Table;
+use super::parts::{PartStep, one_row};
 use crate::retrofit::control::{self, Delivery, Direction, RetrofitState};
 use crate::retrofit::fence::Epoch;
 use crate::retrofit::job::Job;
-use crate::retrofit::record::ChangeRecord;
 use crate::retrofit::request::TableRole;
 use crate::retrofit::source_key::SourceKey;
-
-/// The first record of each item of this table that is not stuck, as many as one effect takes.
-pub(super) fn wave(
-    table: &Table,
-    records: &[ChangeRecord],
-    stuck: &BTreeSet<Option<SourceKey>>,
-) -> Vec<usize> {
-    let mut met = stuck.clone();
-    let is_first = |(_, record): &(usize, &ChangeRecord)| met.insert(SourceKey::of(table, &record.key));
-    records.iter().enumerate().filter(is_first).map(|(at, _)| at).take(CARRY_ITEMS).collect()
-}
 
 /// One look at the records of the closed table that were not examined yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +67,18 @@ impl Examining {
 
     /// The first record of each item that is not stuck.
     fn wave(&self, arrivals: &Arrivals) -> Vec<usize> {
-        wave(arrivals.job().mapping().target(), &arrivals.unexamined, &self.stuck)
+        let table = arrivals.job().mapping().target();
+        let mut met = self.stuck.clone();
+        let mut wave = Vec::new();
+        for (at, record) in arrivals.unexamined.iter().enumerate() {
+            if wave.len() == CARRY_ITEMS {
+                break;
+            }
+            if met.insert(SourceKey::of(table, &record.key)) {
+                wave.push(at);
+            }
+        }
+        wave
     }
 
     /// The row's version decides: `Err` if another operator changed it.
@@ -92,7 +90,11 @@ impl Examining {
     ) -> Result<(), Option<Box<RetrofitState>>> {
         match reply {
             Reply::Items(items) => {
-                check_row(context, &items)?;
+                let there = RetrofitState::read(context.mapping.name(), one_row(&items)).ok();
+                if there.as_ref().map(|head| head.version) != Some(context.head().version) {
+                    context.head = there.clone();
+                    return Err(there.map(Box::new));
+                }
                 self.checked = true;
             }
             Reply::Results(results) => {

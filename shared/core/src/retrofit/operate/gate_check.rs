@@ -8,22 +8,20 @@ use crate::retrofit::gates::{Evidence, Gate, closed};
 use crate::retrofit::job::Job;
 use crate::retrofit::lag::Lag;
 use crate::retrofit::lease::Lease;
-use crate::retrofit::progress::{self, ComparisonResult, ComparisonStart};
+use crate::retrofit::progress::{self, ComparisonStart};
 use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::quarantine::{Quarantined, entries};
 use crate::retrofit::segment::Pass;
 use crate::value::Item;
 
-/// The gates, by the rows.
+/// What the rows say.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GateReport {
     pub(super) gates: Vec<Gate>,
-    /// Entries that are not accepted: those of the direction that items are carried in, then those of the other one.
+    /// Entries that nobody accepted: those of the direction that items are carried in, then those of the other one.
     pub(super) entries: [Vec<Quarantined>; 2],
-    /// The number of segments of the backfill; 0 if it never started.
+    /// The number of segments of the backfill; 0 if it was never begun.
     pub(super) segments: u32,
-    /// The result of the last complete comparison, if it still counts.
-    pub(super) verdict: Option<ComparisonResult>,
 }
 
 /// Reads everything that the gates depend on.
@@ -63,22 +61,16 @@ pub(super) fn quarantine_rows(context: &OperationContext) -> Rows {
     ])
 }
 
-/// The entries in these rows that are not accepted.
+/// The entries in these rows that nobody accepted.
 pub(super) fn open_entries(rows: &[Vec<Item>]) -> [Vec<Quarantined>; 2] {
     let [quarantine, accepted, other_quarantine, other_accepted] = rows else {
-        unreachable!("one for each partition")
+        unreachable!("so many were asked for")
     };
     [entries(quarantine, accepted), entries(other_quarantine, other_accepted)].map(unaccepted)
 }
 
 fn unaccepted(entries: Vec<Quarantined>) -> Vec<Quarantined> {
     entries.into_iter().filter(|entry| entry.accepted.is_none()).collect()
-}
-
-/// How many of these leases a worker still has. It renews them by its own clock, which may be behind this one.
-pub(super) fn leases_held(context: &OperationContext, rows: &[Item]) -> u64 {
-    let worker_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
-    rows.iter().filter(|row| Lease::is_held(row, worker_ms)).count() as u64
 }
 
 /// The job of the direction that items are carried in.
@@ -104,7 +96,7 @@ impl Part for GateCheck {
 
 fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, ControlError> {
     let [leases, segments, heads, quarantine, accepted, other_quarantine, other_accepted] = rows else {
-        unreachable!("one for each partition")
+        unreachable!("so many were asked for")
     };
     let job = leading(context);
     let unreadable = |_| ControlError::Unreadable { retrofit: context.mapping.name().to_owned() };
@@ -129,11 +121,13 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     let is_accepted = |entry: &&Quarantined| entry.accepted.is_some();
     let accepted = both.iter().flatten().filter(is_accepted).count() as u64;
     let entries = both.map(unaccepted);
+    // A worker renews its lease by its own clock, which may be behind this one.
+    let worker_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
     let evidence = Evidence {
         segments_done,
         segments_total,
         verdict: progress::verdict(protocol, &now, &compared),
-        leases: leases_held(context, leases),
+        leases: leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count() as u64,
         quarantined: (entries[0].len() + entries[1].len()) as u64,
         accepted,
         indexes_not_active: context.tables[1].indexes_not_active.clone(),
@@ -144,5 +138,5 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     if is_followed && lag.is_none() {
         gates.push(Gate::Replicator);
     }
-    Ok(GateReport { gates, entries, segments: segments_total, verdict: evidence.verdict })
+    Ok(GateReport { gates, entries, segments: segments_total })
 }

@@ -7,7 +7,6 @@ use super::finish::{Finish, FinishMachine};
 use super::outcome::{End, OpenTable, Outcome};
 use super::parts::{Part, PartStep, advance, one_row};
 use super::policies::PolicySync;
-use super::quarantine::{QuarantineAction, QuarantineMachine};
 use super::readers::{Readers, ReadersMachine};
 use super::revise::{Revise, ReviseMachine};
 use super::run::{Run, RunMachine};
@@ -25,7 +24,7 @@ const TAG_RETRY_MS_MAX: u64 = 5_000;
 /// The shortest and the longest pause before an effect is tried again.
 const BACKOFF_MS: (u64, u64) = (100, 5_000);
 
-/// The purpose of an operation.
+/// What an operation is for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Starts, backfills and compares.
@@ -40,8 +39,6 @@ pub enum Command {
     Finish(Finish),
     /// Goes on with a changed manifest.
     Revise(Revise),
-    /// Tries what is in quarantine again, or notes what becomes of it.
-    Quarantine(QuarantineAction),
     /// Gives it up.
     Abandon,
 }
@@ -55,12 +52,12 @@ impl Command {
             Command::Finish(finish) => finish.limits,
             Command::Readers(readers) => readers.limits,
             Command::Revise(revise) => revise.limits,
-            Command::Quarantine(_) | Command::Abandon => Limits::AWS,
+            Command::Abandon => Limits::AWS,
         }
     }
 }
 
-/// The next step.
+/// What comes next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Perform this, and answer.
@@ -69,7 +66,7 @@ pub enum Step {
     Over(Box<Outcome>),
 }
 
-/// The progress of an operation.
+/// What an operation is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doing {
     /// In words.
@@ -94,7 +91,6 @@ enum OperationStage {
     Readers(Box<ReadersMachine>),
     Finish(Box<FinishMachine>),
     Revise(Box<ReviseMachine>),
-    Quarantine(Box<QuarantineMachine>),
     Abandon(Box<AbandonMachine>),
     Over(Box<Outcome>),
 }
@@ -181,7 +177,6 @@ impl Operation {
             OperationStage::Readers(command) => return command.next(&self.context),
             OperationStage::Finish(command) => return command.next(&self.context),
             OperationStage::Revise(command) => return command.next(&self.context),
-            OperationStage::Quarantine(command) => return command.next(&self.context),
             OperationStage::Abandon(command) => return command.next(&self.context),
             OperationStage::Over(outcome) => return PartStep::Over((**outcome).clone()),
         })
@@ -238,7 +233,7 @@ impl Operation {
         self.context.interrupted = true;
     }
 
-    /// Its progress, for a line that shows progress.
+    /// What it is doing, for a line that shows progress.
     pub fn doing(&self) -> Doing {
         let (text, paused_ms) = match &self.stage {
             OperationStage::Run(command) => (command.doing(&self.context), None),
@@ -246,7 +241,6 @@ impl Operation {
             OperationStage::Readers(command) => (command.doing(&self.context), None),
             OperationStage::Finish(command) => (command.doing(&self.context), None),
             OperationStage::Revise(command) => (command.doing(&self.context), None),
-            OperationStage::Quarantine(command) => (command.doing(), None),
             OperationStage::Abandon(_) => ("giving the retrofit up".to_owned(), None),
             OperationStage::Switch(command) => {
                 (command.doing(&self.context), command.paused_ms(&self.context))
@@ -288,7 +282,6 @@ impl Operation {
             (OperationStage::Readers(command), reply) => command.take(&mut self.context, reply),
             (OperationStage::Finish(command), reply) => command.take(&mut self.context, reply),
             (OperationStage::Revise(command), reply) => command.take(&mut self.context, reply),
-            (OperationStage::Quarantine(command), reply) => command.take(&mut self.context, reply),
             (OperationStage::Abandon(command), reply) => command.take(&mut self.context, reply),
             (_, reply) => unreachable!("{reply:?} answers nothing that was asked"),
         }
@@ -326,10 +319,8 @@ impl Operation {
                 }
             }
         }
-        match &self.command {
+        match self.command {
             Command::Abandon => self.begin_command(),
-            // Only rows of the control table are concerned.
-            Command::Quarantine(action) if *action != QuarantineAction::Retry => self.begin_command(),
             _ => self.stage = OperationStage::Tables(TableRole::Source),
         }
     }
@@ -402,9 +393,6 @@ impl Operation {
                 OperationStage::Finish(Box::new(FinishMachine::new(finish.clone(), context)))
             }
             Command::Revise(_) => OperationStage::Revise(Box::new(ReviseMachine::new(context))),
-            Command::Quarantine(action) => {
-                OperationStage::Quarantine(Box::new(QuarantineMachine::new(action.clone(), context)))
-            }
             Command::Abandon => OperationStage::Abandon(Box::new(AbandonMachine::new(context))),
         };
     }
@@ -443,7 +431,6 @@ impl Operation {
         }
         let handled = match &mut self.stage {
             OperationStage::Switch(command) => command.on_failure(&mut self.context, &failure),
-            OperationStage::Quarantine(command) => command.on_failure(&self.context, &failure),
             _ if failure.kind == FailureKind::Passing => OnFailure::Retry,
             _ => OnFailure::End(Box::new(failure_outcome(&failure))),
         };

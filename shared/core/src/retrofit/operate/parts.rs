@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::arrivals::CARRY_ITEMS;
 use super::context::OperationContext;
 use super::effect::{Effect, Failure, PageSource, Reply};
 use crate::retrofit::control::{self, RetrofitState};
@@ -64,30 +63,6 @@ pub(super) fn advance<P: Part>(part: &mut P, context: &mut OperationContext, rep
 /// The only row of a read.
 pub(super) fn one_row(items: &[Option<Item>]) -> Option<&Item> {
     items.first().and_then(Option::as_ref)
-}
-
-/// The entries or tasks that one effect takes: the last ones.
-pub(super) fn at_end<T>(all: &[T]) -> &[T] {
-    &all[all.len().saturating_sub(CARRY_ITEMS)..]
-}
-
-/// They are done: `None` while others are left.
-pub(super) fn drop_at_end<T>(all: &mut Vec<T>) -> Option<()> {
-    all.truncate(all.len().saturating_sub(CARRY_ITEMS));
-    all.is_empty().then_some(())
-}
-
-/// Is the row that was read still the known one? `Err` if another operator changed it.
-pub(super) fn check_row(
-    context: &mut OperationContext,
-    items: &[Option<Item>],
-) -> Result<(), Option<Box<RetrofitState>>> {
-    let there = RetrofitState::read(context.mapping.name(), one_row(items)).ok();
-    if there.as_ref().map(|head| head.version) == Some(context.head().version) {
-        return Ok(());
-    }
-    context.head.clone_from(&there);
-    Err(there.map(Box::new))
 }
 
 /// All rows of some partitions of the control table.

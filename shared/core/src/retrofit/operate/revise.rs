@@ -2,10 +2,10 @@
 
 use super::context::{Limits, OperationContext, raced};
 use super::effect::{Effect, Failure, Reply};
-use super::gate_check::leases_held;
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Rows, Store, Stored};
 use crate::retrofit::control::{self, ControlError, RetrofitState, wait_after_change};
+use crate::retrofit::lease::Lease;
 use crate::retrofit::progress;
 use crate::retrofit::request::{Response, Write};
 use crate::retrofit::step::CompletedStep;
@@ -165,7 +165,7 @@ fn leases(context: &OperationContext, is_last: bool) -> ReviseStage {
 }
 
 fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_last: bool) -> ReviseStage {
-    let at_work = leases_held(context, leases);
+    let at_work = leases.iter().filter(|row| Lease::is_held(row, context.now_ms)).count();
     if at_work > 0 {
         let retrofit = context.mapping.name();
         let message = format!(

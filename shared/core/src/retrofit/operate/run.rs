@@ -1,19 +1,20 @@
 //! Begins a retrofit, backfills and compares, as far as that is still to be done.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::context::{Limits, OperationContext, raced};
 use super::effect::{Effect, Failure, PageSource, Reply};
 use super::gate_check::{GateCheck, GateReport, leading};
 use super::outcome::{End, Outcome};
-use super::parts::{Part, PartStep, Passes, Store, Stored};
-use super::releasing::{Released, Releasing};
+use super::parts::{Part, PartStep, Passes, Rows, Store, Stored};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
 use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::progress;
 use crate::retrofit::protocol_choice::Protocol;
+use crate::retrofit::quarantine::Quarantined;
 use crate::retrofit::request::{Response, TableRole};
 use crate::retrofit::segment::{Checkpoint, Pass, SegmentId};
 use crate::retrofit::step::CompletedStep;
@@ -21,6 +22,9 @@ use crate::value::Item;
 
 /// Items of the target that are looked at for marks of a retrofit that has lost its row.
 const TRACE_ITEMS: u32 = 100;
+
+/// Entries of the quarantine that are tried again at once.
+const ENTRIES_AT_ONCE: usize = 256;
 
 /// The last stage of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,11 +90,9 @@ enum Stage {
         work: Work,
         segments: Option<u32>,
     },
-    /// Entries of the quarantine are tried again: before a repair, or else before the comparison.
-    Releasing {
-        releasing: Releasing,
-        work: Work,
-    },
+    /// The entries of the quarantine.
+    Quarantine(Rows),
+    Releasing(Vec<Quarantined>),
     Passing {
         passes: Passes,
         work: Work,
@@ -107,8 +109,6 @@ pub(super) struct RunMachine {
     counts: BTreeMap<String, u64>,
     /// Items that the comparison found to differ; `None` before it.
     differing: Option<u64>,
-    /// Were there entries of items in quarantine that this run may carry over?
-    has_entries: bool,
 }
 
 impl RunMachine {
@@ -119,7 +119,6 @@ impl RunMachine {
             ended: Vec::new(),
             counts: BTreeMap::new(),
             differing: None,
-            has_entries: false,
         };
         running.stage = running.begin(context);
         running
@@ -128,7 +127,7 @@ impl RunMachine {
     pub(super) fn doing(&self, _context: &OperationContext) -> String {
         match &self.stage {
             Stage::Passing { passes, .. } => passes.doing(),
-            Stage::Releasing { .. } => "trying what is in quarantine again".to_owned(),
+            Stage::Quarantine(_) | Stage::Releasing(_) => "trying what is in quarantine again".to_owned(),
             _ => "checking how far the retrofit is".to_owned(),
         }
     }
@@ -286,7 +285,8 @@ impl Part for RunMachine {
             Stage::Storing(store) => store.next(context).effect(),
             Stage::Gates { check, .. } => check.next(context).effect(),
             Stage::Marking { segments, .. } => Some(marking(context, *segments)),
-            Stage::Releasing { releasing, .. } => releasing.next(context).effect(),
+            Stage::Quarantine(rows) => rows.next(context).effect(),
+            Stage::Releasing(entries) => Some(releasing(context, entries)),
             Stage::Passing { passes, .. } => passes.next(context).effect(),
             Stage::Over(_) => unreachable!("returned above"),
         };
@@ -323,13 +323,18 @@ impl Part for RunMachine {
             (Stage::Marking { work, segments }, Reply::Responses(responses)) => {
                 marked(context, work, segments, &responses)
             }
-            (Stage::Releasing { mut releasing, work }, reply) => {
-                releasing.take(context, reply);
-                match releasing.next(context) {
-                    PartStep::Ask(_) => Stage::Releasing { releasing, work },
-                    PartStep::Over(Released::Raced(there)) => over(raced(context, there.as_deref())),
-                    PartStep::Over(Released::Done { .. }) => passing(context, work),
+            (Stage::Quarantine(mut rows), reply) => {
+                rows.take(context, reply);
+                match rows.next(context) {
+                    PartStep::Ask(_) => Stage::Quarantine(rows),
+                    PartStep::Over(rows) => {
+                        released(context, rows.iter().flatten().filter_map(Quarantined::read).collect())
+                    }
                 }
+            }
+            (Stage::Releasing(mut entries), Reply::Results(results)) => {
+                entries.drain(..results.len().min(entries.len()));
+                released(context, entries)
             }
             (Stage::Passing { mut passes, work }, reply) => {
                 passes.take(context, reply);
@@ -345,12 +350,11 @@ impl Part for RunMachine {
 
 impl RunMachine {
     /// The first work that is left.
-    fn planned(&mut self, context: &OperationContext, report: GateReport) -> Stage {
+    fn planned(&self, context: &OperationContext, report: GateReport) -> Stage {
         if self.options.until == RunStage::Start {
             return over(self.ended(context, report.gates));
         }
         let filling = context.head().check_filling(&context.mapping).is_ok();
-        self.has_entries = filling && report.entries[0].iter().any(|entry| entry.key.is_some());
         let backfill = report.gates.iter().find_map(|gate| match gate {
             Gate::Backfill { total, .. } if filling => Some(*total),
             _ => None,
@@ -378,10 +382,6 @@ impl RunMachine {
     fn after_backfill(&self, context: &OperationContext) -> Stage {
         match (self.options.until, self.options.repair) {
             (RunStage::Compare, true) => Stage::Marking { work: Work::Repair, segments: None },
-            // Entries of an earlier start or manifest may be answered by now.
-            (RunStage::Compare, false) if self.has_entries => {
-                Stage::Marking { work: Work::Compare, segments: None }
-            }
             (RunStage::Compare, false) => passing(context, Work::Compare),
             _ => gates(context, true),
         }
@@ -463,9 +463,27 @@ fn marked(
         return Stage::Marking { work, segments };
     }
     match work {
-        Work::Backfill => passing(context, work),
-        Work::Repair | Work::Compare => Stage::Releasing { releasing: Releasing::of(context), work },
+        Work::Repair => {
+            let partition = control::quarantine_partition(leading(context).mapping().rows_name());
+            Stage::Quarantine(Rows::of(vec![partition]))
+        }
+        work => passing(context, work),
     }
+}
+
+/// Each entry that names an item is tried again. A comparison answers the others.
+fn released(context: &OperationContext, entries: Vec<Quarantined>) -> Stage {
+    let entries: Vec<Quarantined> = entries.into_iter().filter(|entry| entry.key.is_some()).collect();
+    match entries.is_empty() {
+        true => passing(context, Work::Repair),
+        false => Stage::Releasing(entries),
+    }
+}
+
+fn releasing(context: &OperationContext, entries: &[Quarantined]) -> Effect {
+    let job = leading(context);
+    let tasks = entries.iter().take(ENTRIES_AT_ONCE).filter_map(|entry| job.release(entry)).collect();
+    Effect::Carry { job: Arc::new(job), tasks }
 }
 
 fn over(outcome: Outcome) -> Stage {

@@ -174,11 +174,6 @@ impl StreamReading {
         Some(self.listed_ms.map_or(0, |listed| listed + pause))
     }
 
-    /// Have all shards ended, without one that goes on from them? That of a stream which was switched off.
-    pub(super) fn has_ended(&self) -> bool {
-        self.lacks_child() && self.shards.values().all(|shard| shard.ended)
-    }
-
     /// A shard has ended, and what goes on from it is not known.
     fn lacks_child(&self) -> bool {
         self.shards.iter().any(|(name, shard)| shard.ended && !self.parents.contains(name))

@@ -28,15 +28,15 @@ mod texts;
 use std::sync::Arc;
 
 use self::drain::{Drain, Round, RoundPurpose};
+use super::arrivals::CARRY_ITEMS;
 use super::comparison::{Compared, Comparing};
 use super::context::{Limits, OperationContext, raced};
 use super::effect::{Effect, Failure, Reply, TablePolicy};
 use super::gate_check::{GateCheck, open_entries};
 use super::outcome::Outcome;
-use super::parts::{Part, PartStep, Passes, Rows, Seals, Store, Stored, advance, at_end, drop_at_end};
+use super::parts::{Part, PartStep, Passes, Rows, Seals, Store, Stored, advance};
 use super::policies::{PolicyRightsCheck, PolicySync, TABLES, model};
 use super::proof::Proving;
-use super::releasing::{Released, Releasing};
 use super::tidy::TidyMachine;
 use super::trial::Trial;
 use crate::retrofit::control::{Phase, RetrofitState};
@@ -88,7 +88,9 @@ enum SwitchStage {
     Comparing(Passes),
     Gates(GateCheck),
     /// Entries of the quarantine are tried once more.
-    Releasing(Releasing),
+    Releasing {
+        entries: Vec<Quarantined>,
+    },
     Rights(PolicyRightsCheck),
     /// Before the stop, or during it.
     Round(Round),
@@ -188,14 +190,14 @@ pub(super) struct SwitchMachine {
     idle_since_ms: u64,
     /// Since when every trial write was denied.
     denied_since_ms: Option<u64>,
-    /// Was the last trial write denied? True before the first one.
+    /// Was the last trial write denied, or was none made?
     is_denied: bool,
     reason: Option<GiveBackReason>,
     /// Since when a stop is being taken back, or the turn is behind.
     ending_since_ms: Option<u64>,
     gates: Vec<Gate>,
-    /// Were the entries of the quarantine tried again by this command?
-    has_released: bool,
+    /// How many entries of the quarantine were tried again last: one item may have been in another's way, so fewer are tried once more.
+    released: usize,
     /// Were both sides compared by this command?
     has_compared: bool,
     /// Entries that only the exact comparison answers: of this direction, and of the other one.
@@ -223,7 +225,7 @@ impl SwitchMachine {
             reason: None,
             ending_since_ms: None,
             gates: Vec::new(),
-            has_released: false,
+            released: usize::MAX,
             has_compared: false,
             answered_by_comparison: [Vec::new(), Vec::new()],
         };
@@ -324,6 +326,12 @@ impl SwitchMachine {
         SwitchStage::Storing { store: Box::new(Store::of(context, next)), then }
     }
 
+    fn release(&self, context: &OperationContext, entries: &[Quarantined]) -> Effect {
+        let job = self.carrying_job(context, context.head());
+        let tasks = at_end(entries).iter().filter_map(|entry| job.release(entry)).collect();
+        Effect::Carry { job, tasks }
+    }
+
     fn stored(&mut self, context: &OperationContext, stored: Stored, then: AfterStore) -> SwitchStage {
         if let Stored::Raced(there) = stored {
             return self.raced(context, there.as_deref());
@@ -390,10 +398,10 @@ impl SwitchMachine {
                 Ok(report) => self.gates_known(context, report),
                 Err(error) => over(context.control_error(&error)),
             },
-            SwitchStage::Releasing(releasing) => match advance(releasing, context, reply)? {
-                Released::Raced(there) => self.raced(context, there.as_deref()),
-                Released::Done { .. } => SwitchStage::Gates(GateCheck::of(context)),
-            },
+            SwitchStage::Releasing { entries } => {
+                drop_at_end(entries)?;
+                SwitchStage::Gates(GateCheck::of(context))
+            }
             SwitchStage::Rights(check) => match advance(check, context, reply)? {
                 Ok(()) if self.is_in_stop(context) => self.resume(context),
                 Ok(()) => self.read_ahead(context),
@@ -495,7 +503,6 @@ impl Part for SwitchMachine {
             SwitchStage::Tidying(tidying) => return tidying.next(context).pending(),
             SwitchStage::Comparing(passes) => return passes.next(context).pending(),
             SwitchStage::Gates(check) => return check.next(context).pending(),
-            SwitchStage::Releasing(releasing) => return releasing.next(context).pending(),
             SwitchStage::Quarantine { rows, .. } => return rows.next(context).pending(),
             SwitchStage::Rights(check) => return check.next(context).pending(),
             SwitchStage::Proof(proof) => return proof.next(context).pending(),
@@ -509,6 +516,7 @@ impl Part for SwitchMachine {
                 Some(effect) => effect,
                 None => unreachable!("a round that asks for nothing is left at once"),
             },
+            SwitchStage::Releasing { entries } => self.release(context, entries),
             SwitchStage::Dismissing { forward } => self.dismiss(context, *forward),
             SwitchStage::Carrying { tasks } => {
                 Effect::Carry { job: Arc::clone(self.drain().arrivals.job()), tasks: at_end(tasks).to_vec() }
@@ -558,4 +566,15 @@ fn wait(context: &OperationContext) -> SwitchStage {
 
 fn over(outcome: Outcome) -> SwitchStage {
     SwitchStage::Over(Box::new(outcome))
+}
+
+/// Those that one effect takes.
+fn at_end<T>(all: &[T]) -> &[T] {
+    &all[all.len().saturating_sub(CARRY_ITEMS)..]
+}
+
+/// They are done: `None` while others are left.
+fn drop_at_end<T>(all: &mut Vec<T>) -> Option<()> {
+    all.truncate(all.len().saturating_sub(CARRY_ITEMS));
+    all.is_empty().then_some(())
 }

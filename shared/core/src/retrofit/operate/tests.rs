@@ -1,22 +1,5 @@
 //! Commands against two empty tables: what every step asks for, what failures do, and what is left after a kill. The simulator plays
 //! them with items, streams and functions.
-//!
-//! The faults that were found in the commands before they were one machine, each with the test that was red then:
-//!
-//! | fault | test |
-//! |---|---|
-//! | a stop was settled by `finish` | `the_page_of_commands_says_what_the_machine_does` |
-//! | an entry of the quarantine blocked the way back for good | `an_entry_of_the_way_back_is_tried_again_and_does_not_block_for_good` |
-//! | an error left the table closed; too many listings of shards | `a_failure_that_lasts_gives_the_table_back`, `a_thousand_shards_that_split_are_listed_within_a_rate_and_all_read` |
-//! | the reading before the stop never ended, and no limit counted it | `the_reading_of_a_busy_table_ends_before_the_stop`, `writers_who_stand_still_by_themselves_are_paused_from_the_beginning` |
-//! | for good, a record that was published late was lost | `for_good_an_item_whose_record_is_late_takes_the_stop_back` |
-//! | the stop began without the rights to change policies | `the_right_to_delete_a_policy_is_tried_before_anybody_is_stopped`, `a_session_is_no_role_and_a_denied_policy_stops_nobody` |
-//! | a control table of an earlier time was believed | `a_control_table_of_before_is_noticed` |
-//! | superseded records entered the quarantine again | `a_record_that_does_not_fit_and_is_superseded_does_not_enter_the_quarantine` |
-//! | a second switch after a return never completed | `a_second_move_knows_a_deletion_that_was_made_while_the_target_was_tidied` |
-//! | in place, the switch did not ask for a replicator that works | `in_place_the_replicator_has_to_have_processed_a_record` |
-//! | after a lag the rate stayed low | `after_a_lag_it_is_soon_where_it_was` |
-//! | waits of AWS on one machine | `a_revision_waits_until_nobody_writes_by_the_former_manifest_and_may_be_killed` |
 
 use std::collections::BTreeMap;
 
@@ -25,7 +8,7 @@ mod shards;
 mod table;
 
 use super::*;
-use crate::retrofit::control::{self, Direction, Phase, RetrofitState};
+use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::request::{Response, TableRole};
 use crate::retrofit::reverse::{Reverse, ReverseAnswer};
 use crate::retrofit::tests::job;
@@ -41,7 +24,7 @@ struct World {
     policies: [Option<(String, u64)>; 2],
     tags: [Option<String>; 2],
     streams: [String; 2],
-    /// Does an entry that is tried again leave the quarantine?
+    /// What a release of an entry does: it leaves the quarantine.
     releases: bool,
     now_ms: u64,
     revision: u64,
@@ -78,8 +61,6 @@ fn name(effect: &Effect) -> &'static str {
         Effect::Records { .. } => "records",
         Effect::Pass { .. } => "pass",
         Effect::ForgetSegments(_) => "forget-segments",
-        Effect::ReadBatch(_) => "read-batch",
-        Effect::DeleteBatch(_) => "delete-batch",
         Effect::Wait { .. } => "wait",
     }
 }
@@ -211,8 +192,7 @@ impl World {
                 compared(self);
                 Reply::Pass { done: true, counts: BTreeMap::new() }
             }
-            Effect::ReadBatch(_) => Reply::Batch { lead: Direction::Forward, records: Vec::new() },
-            Effect::ForgetSegments(_) | Effect::DeleteBatch(_) => Reply::Done,
+            Effect::ForgetSegments(_) => Reply::Done,
             Effect::Wait { until_ms } => {
                 self.now_ms = self.now_ms.max(*until_ms);
                 Reply::Done
@@ -491,6 +471,5 @@ fn in_place_a_table_without_traffic_can_be_switched_unproven() {
 
 mod faults_tests;
 mod items_tests;
-mod quarantine_tests;
 mod stop_tests;
 mod trial_tests;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use super::context::{Limits, OperationContext, raced, settled_ms};
 use super::effect::{Effect, Reply};
-use super::gate_check::{GateCheck, leases_held};
+use super::gate_check::GateCheck;
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Passes, Rows, Store, Stored, advance};
 use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
+use crate::retrofit::lease::Lease;
 use crate::retrofit::segment::Pass;
 
 /// The pause between two looks at the leases.
@@ -26,7 +27,7 @@ pub struct Tidy {
 enum TidyStage {
     Gates(GateCheck),
     Storing(Box<Store>),
-    /// Workers that may have started in the former phase.
+    /// Workers that may have begun in the phase before.
     Leases(Rows),
     LeaseWait {
         until_ms: u64,
@@ -45,7 +46,7 @@ pub(super) struct TidyMachine {
     stage: TidyStage,
     /// Was the wait of this phase over by this operator's own clock?
     waited: bool,
-    /// The items of the sweep, by their results.
+    /// What the sweep made of items.
     counts: BTreeMap<String, u64>,
 }
 
@@ -149,7 +150,7 @@ impl TidyMachine {
     }
 
     fn gates_known(&mut self, context: &OperationContext, mut gates: Vec<Gate>) -> TidyStage {
-        // Carrying over costs less before. Workers on a segment are waited for later.
+        // What is still to be carried over costs less before. Workers on a segment are waited for later.
         gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream));
         match (gates.is_empty(), context.head().tidied_first()) {
             (true, Ok(first)) => self.enter(context, first),
@@ -187,7 +188,9 @@ fn store(context: &OperationContext, next: RetrofitState) -> TidyStage {
 }
 
 fn leases(context: &OperationContext, rows: &[crate::value::Item]) -> TidyStage {
-    match leases_held(context, rows) > 0 {
+    // A worker renews its lease by its own clock, which may be behind this one.
+    let now_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
+    match rows.iter().any(|row| Lease::is_held(row, now_ms)) {
         true => TidyStage::LeaseWait { until_ms: context.now_ms + LOOK_MS },
         false => store(context, context.head().effective_since(context.seconds())),
     }

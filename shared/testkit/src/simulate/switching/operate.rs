@@ -414,9 +414,6 @@ impl World {
                 return self.read_records(at, side(*table), from);
             }
             Effect::Pass { pass, repair } => return self.go_on_with(at, *pass, *repair),
-            Effect::ReadBatch(_) | Effect::DeleteBatch(_) => {
-                unreachable!("no function here discards a batch")
-            }
             Effect::ForgetSegments(_) | Effect::Wait { .. } => Reply::Done,
         })
     }

@@ -12,7 +12,6 @@ use crate::retrofit::operate::outcome::{End, Outcome};
 use crate::retrofit::operate::parts::{Part, PartStep, Passes};
 use crate::retrofit::operate::policies::{PolicyRightsCheck, check_exempt};
 use crate::retrofit::operate::proof::Proving;
-use crate::retrofit::operate::releasing::Releasing;
 use crate::retrofit::operate::tidy::TidyMachine;
 use crate::retrofit::operate::trial::Trial;
 use crate::retrofit::progress;
@@ -202,9 +201,9 @@ impl SwitchMachine {
         }
         let others = self.gates.iter().any(|gate| !matches!(gate, Gate::Quarantine { .. }));
         // Items that were corrected since they failed are carried over now.
-        if !named.is_empty() && !others && !self.options.check && !self.has_released {
-            self.has_released = true;
-            return SwitchStage::Releasing(Releasing::of(context));
+        if !named.is_empty() && !others && !self.options.check && named.len() < self.released {
+            self.released = named.len();
+            return SwitchStage::Releasing { entries: named };
         }
         if !self.gates.is_empty() {
             return over(self.closed_gates(context));

@@ -69,7 +69,7 @@ impl Drain {
         is_resumed: bool,
     ) -> Result<Drain, TableRole> {
         let head = context.head();
-        let arrivals = Arrivals::of(head, job, context.limits.clock_skew_ms / 1_000);
+        let arrivals = Arrivals::of(head, job);
         let [open, closed] = arrivals.roles();
         let of = |role: TableRole| context.table(role).stream.clone().ok_or(role);
         let open_stream = of(open)?;
@@ -96,12 +96,6 @@ impl Drain {
             reading_since_ms: context.now_ms,
             reverse_stream: closed_stream.unwrap_or_default(),
         })
-    }
-
-    /// The table whose stream has ended: all its shards have, and none goes on from them.
-    pub(super) fn ended(&self) -> Option<TableRole> {
-        let streams = [Some(&self.open), self.closed.as_ref()];
-        streams.into_iter().flatten().find(|stream| stream.has_ended()).map(StreamReading::table)
     }
 
     pub(super) fn begin_round(&mut self, purpose: RoundPurpose) -> Round {

@@ -6,7 +6,6 @@ use crate::retrofit::gates::Gate;
 use crate::retrofit::operate::context::OperationContext;
 use crate::retrofit::operate::gate_check::{GateCheck, GateReport};
 use crate::retrofit::operate::outcome::{End, Outcome};
-use crate::retrofit::step::CompletedStep;
 
 impl SwitchMachine {
     pub(super) fn begin_in_place(&self, context: &OperationContext) -> SwitchStage {
@@ -47,8 +46,7 @@ impl SwitchMachine {
     }
 
     pub(super) fn moved_in_place(&self, context: &OperationContext) -> Outcome {
-        let head = context.head();
-        let step = if self.options.back { CompletedStep::Undone } else { CompletedStep::CutOver };
-        Outcome::new(End::Done, head.phase.name(), step.message(head, &context.mapping))
+        let phase = context.head().phase.name();
+        Outcome::new(End::Done, phase, format!("retrofit `{}` is {phase}", context.mapping.name()))
     }
 }

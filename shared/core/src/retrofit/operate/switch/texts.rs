@@ -98,38 +98,23 @@ impl SwitchMachine {
             "the stream of table `{table}` was switched off or replaced since retrofit `{retrofit}` began to follow it: what came to the \
              table meanwhile is not known"
         );
-        // The same command would be refused again.
-        let (hint, next) = match (self.options.back, role) {
-            (true, _) => (
-                format!(
-                    "the writers stay where they are; `keyfold retrofit finish {retrofit}` ends the way back"
-                ),
-                Some("finish"),
+        let hint = match (self.options.back, role) {
+            (true, _) => format!(
+                "the writers stay where they are; `keyfold retrofit finish {retrofit}` ends the way back"
             ),
             (false, TableRole::Target) => {
-                (format!("switch the stream of table `{table}` on, with both images"), None)
+                format!("switch the stream of table `{table}` on, with both images")
             }
-            (false, _) => (
-                format!("`keyfold retrofit run {retrofit}` begins with the new stream and backfills again"),
-                Some("run"),
-            ),
+            (false, _) => {
+                format!("`keyfold retrofit run {retrofit}` begins with the new stream and backfills again")
+            }
         };
-        let next = next.map(|word| format!("keyfold retrofit {word} {retrofit}"));
-        Outcome { next, ..Outcome::refused("stream-replaced", message).hinted(hint) }
+        Outcome::refused("stream-replaced", message).hinted(hint)
     }
 
     pub(super) fn stream_too_long(&self, context: &OperationContext) -> Outcome {
         let (closes, _) = self.table_names(context);
         let seconds = context.limits.read_max_ms / 1_000;
-        if let Some(role) = self.drain().ended() {
-            let table = &model(context, role).name;
-            let message = format!(
-                "all shards of the stream of table `{table}` have ended, and none follows in {seconds} s"
-            );
-            return Outcome::refused("stream-too-long", message).hinted(
-                "was the stream switched off? Run the command again: it says what a stream that was replaced needs",
-            );
-        }
         let message = format!("in {seconds} s the stream of table `{closes}` could not be read up to now");
         Outcome::refused("stream-too-long", message).hinted("run the command again at a quieter time")
     }
@@ -183,7 +168,7 @@ impl SwitchMachine {
                 format!("{limit}writes to table `{closes}` went through although its policy denies them"),
             )
             .hinted(
-                "DynamoDB applies policies after a while: try again with a larger --stop-max; was the policy overwritten?",
+                "DynamoDB applies policies after a while: try again with a larger --stop-max; did somebody write over the policy?",
             ),
             Some(GiveBackReason::TooLong) => {
                 outcome("stop-too-long", format!("{limit}{pending}")).hinted(match self.to {

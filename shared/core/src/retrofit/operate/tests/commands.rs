@@ -194,16 +194,6 @@ fn a_revision_is_refused_while_a_worker_has_a_segment() {
 }
 
 #[test]
-fn a_revision_is_refused_while_a_worker_whose_clock_is_behind_has_a_segment() {
-    let mut world = to_revise();
-    let until_ms = world.now_ms - 60_000;
-    let (pass, segment, owner) = (Pass::Backfill, SegmentId::WHOLE, "worker".to_owned());
-    world.put(&Lease { pass, segment, owner, until_ms }.take(&job("moved"), until_ms - 30_000));
-    let refused = world.drive(Command::Revise(Revise { limits: Limits::AWS })).unwrap();
-    assert_eq!((refused.end, &*refused.code), (End::Refused, "at-work"), "{}", refused.text());
-}
-
-#[test]
 fn a_retrofit_is_given_up_even_if_its_tables_are_gone() {
     let mut world = begun("moved");
     world.fails = Some(("describe", u64::MAX, FailureKind::Gone));

@@ -75,7 +75,7 @@ fn any_command_takes_off_a_policy_that_a_killed_operator_left() {
     let before = world.head();
     let stopped = before.closing("target-stream").unwrap().exempting(&[ROLE.to_owned()]);
     world.put(&stopped.to(Phase::Tidy).unwrap().store(Some(&before)));
-    let door = stopped.door(Direction::Forward);
+    let door = stopped.door(control::Direction::Forward);
     let policy = stopped.policy("arn:source", door, None).unwrap().unwrap();
     world.policies[0] = Some((policy, 0));
     let outcome = world.drive(Command::Tidy(Tidy { limits: Limits::LOCAL })).unwrap();
@@ -311,60 +311,6 @@ fn the_time_of_the_reading_begins_with_it() {
         _ => None,
     });
     assert_eq!(outcome.end, End::Done, "{}", outcome.text());
-}
-
-/// The next command is another one: this one would be refused again.
-#[test]
-fn a_stream_that_was_replaced_leads_to_another_command() {
-    let mut world = reversed();
-    world.streams[1] = "another".to_owned();
-    let refused = world.drive(Command::Switch(back())).unwrap();
-    assert_eq!((refused.end, &*refused.code), (End::Refused, "stream-replaced"), "{}", refused.text());
-    assert_eq!(refused.next.as_deref(), Some("keyfold retrofit finish moved"));
-    let mut world = ready("moved");
-    let taken_back = played(&mut world, Command::Switch(by_policy()), |world, _, _| {
-        if world.head().phase == Phase::Closing {
-            world.streams[0] = "another".to_owned();
-        }
-        None
-    });
-    assert_eq!((taken_back.end, &*taken_back.code), (End::TakenBack, "stream-replaced"));
-    assert_eq!(taken_back.next.as_deref(), Some("keyfold retrofit run moved"));
-}
-
-/// A new item whose record the replicator has not processed has no row: where clocks agree, it has not arrived. With clocks that are
-/// off, it may be from before there were rows.
-#[test]
-fn just_after_tidying_a_change_without_a_row_has_not_arrived() {
-    let carried = |limits: Limits| {
-        let mut world = ready("moved");
-        let before = world.head();
-        let rows_since = Some(world.now_ms / 1_000 - 10);
-        world.put(
-            &RetrofitState { rows_since, version: before.version + 1, ..before.clone() }.store(Some(&before)),
-        );
-        compared(&mut world);
-        let (mut read, mut carried) = (false, false);
-        played(
-            &mut world,
-            Command::Switch(Switch { limits, ..by_policy() }),
-            |world, _, effect| match effect {
-                Effect::Records { .. } if !read => {
-                    read = true;
-                    Some(Ok(Reply::Records(vec![Ok(page_with_change(world.now_ms / 1_000))])))
-                }
-                Effect::Carry { .. } => {
-                    carried = true;
-                    None
-                }
-                _ => None,
-            },
-        );
-        carried
-    };
-    let local = Limits { stop_max_ms: 5_000, ..Limits::LOCAL };
-    assert!(carried(local));
-    assert!(!carried(Limits { clock_skew_ms: 300_000, ..local }));
 }
 
 /// A switch for good whose source has one item that does not fit, and no record of it; with an acceptance, or without an entry.

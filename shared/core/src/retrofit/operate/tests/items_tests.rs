@@ -9,7 +9,6 @@ use crate::retrofit::quarantine::{Acceptance, QuarantineReason, Quarantined};
 use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::source_key::SourceKey;
 use crate::retrofit::tests::{changed, event};
-use crate::retrofit::{Request, TaskStep};
 
 fn page(records: Vec<ChangeRecord>, seconds: u64) -> Result<Reply, Failure> {
     let changes = records.into_iter().map(|record| StreamedChange { record, seconds }).collect();
@@ -214,98 +213,4 @@ fn no_read_has_more_than_a_thousand_keys() {
         _ => None,
     });
     assert_eq!(acceptances, 1_000, "they were asked for their acceptances");
-}
-
-/// The tombstone and the row of an item that is deleted in the source while the target is tidied.
-fn deleted_while_tidying(world: &mut World, removed: &ChangeRecord, copy: &Item) -> Item {
-    let tidying = RetrofitState::begun(&world.mapping, Some("source-stream")).to(Phase::Tidying).unwrap();
-    let job = tidying.job(world.mapping.clone());
-    let mut task = job.apply(removed);
-    let (mut step, mut tombstone) = (task.start(&job), None);
-    loop {
-        let writes = match step {
-            TaskStep::Done(_) => return tombstone.unwrap(),
-            TaskStep::Send(Request::Get { role, .. }) => {
-                let there = (role == TableRole::Target).then(|| copy.clone());
-                step = task.respond(&job, Response::Got(there));
-                continue;
-            }
-            TaskStep::Send(Request::Write(write)) => vec![write],
-            TaskStep::Send(Request::Transact(writes)) => writes,
-        };
-        for write in &writes {
-            match (write.role, &write.action) {
-                (TableRole::Control, _) => drop(world.put(write)),
-                (_, Action::Put(item)) => tombstone = Some(item.clone()),
-                _ => {}
-            }
-        }
-        step = task.respond(&job, Response::Written);
-    }
-}
-
-/// The sweep deletes the tombstone, and the target's stream shows that. Before, the switch waited for a deletion that never happened.
-#[test]
-fn a_second_move_knows_a_deletion_that_was_made_while_the_target_was_tidied() {
-    for (is_shown, end) in [(true, End::Done), (false, End::TakenBack)] {
-        let mut world = with_time_to_live();
-        let joe = event("1", "joe");
-        let removed = record(&joe, ChangeKind::Remove { expired: false }, 5);
-        let mut copy = world.mapping.target_item(&joe).unwrap().unwrap();
-        copy.insert(FENCE_ATTRIBUTE.to_owned(), Fence::of_scan(Epoch::FIRST).value());
-        let tombstone = deleted_while_tidying(&mut world, &removed, &copy);
-        assert_eq!(world.drive(Command::Switch(by_policy())).unwrap().end, End::Done);
-        assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
-        compared(&mut world);
-        let turned = world.head().turned_at.unwrap();
-        let swept = record(&tombstone, ChangeKind::Remove { expired: false }, 9);
-        let mut read = [false, false];
-        let outcome = played(&mut world, Command::Switch(by_policy()), |_, _, effect| match effect {
-            Effect::Records { table: TableRole::Source, .. } if !std::mem::replace(&mut read[0], true) => {
-                Some(page(vec![removed.clone()], turned))
-            }
-            Effect::Records { table: TableRole::Target, .. }
-                if is_shown && !std::mem::replace(&mut read[1], true) =>
-            {
-                Some(page(vec![swept.clone()], turned))
-            }
-            _ => None,
-        });
-        assert_eq!(outcome.end, end, "{}", outcome.text());
-    }
-}
-
-/// Every round brings records: the reading ends once it has reached the moment at which it began.
-#[test]
-fn the_reading_of_a_busy_table_ends_before_the_stop() {
-    let mut world = ready("moved");
-    let (mut sequence, mut rounds) = (10, 0);
-    let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
-        Effect::Records { table: TableRole::Source, .. } if world.head().phase == Phase::Tidy => {
-            (sequence, rounds) = (sequence + 1, rounds + 1);
-            Some(page(vec![record(&event("1", "joe"), ChangeKind::Modify, sequence)], world.now_ms / 1_000))
-        }
-        _ => None,
-    });
-    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
-    assert!(rounds < 5, "{rounds}");
-}
-
-/// No stream has shown it when the stop would end: only the exact comparison finds it.
-#[test]
-fn for_good_an_item_whose_record_is_late_takes_the_stop_back() {
-    let mut world = ready("moved");
-    let joe = event("1", "joe");
-    let for_good = Switch { for_good: true, ..by_policy() };
-    let outcome = played(&mut world, Command::Switch(for_good), |_, _, effect| match effect {
-        Effect::Page { of: PageSource::Scan(TableRole::Source), .. } => {
-            Some(Ok(Reply::Page { items: vec![joe.clone()], last: None }))
-        }
-        Effect::Read { table: TableRole::Source, keys } => {
-            Some(Ok(Reply::Items(vec![Some(joe.clone()); keys.len()])))
-        }
-        _ => None,
-    });
-    assert_eq!((outcome.end, outcome.open), (End::TakenBack, OpenTable::Source), "{}", outcome.text());
-    assert_eq!((world.head().phase, world.denies(TableRole::Source)), (Phase::Tidy, false));
 }

@@ -66,8 +66,8 @@ fn command(name: &str, phase: Phase, command: Command) -> String {
 
 fn table(name: &str) -> String {
     let mut lines = vec![
-        "| phase | `run` | `switch` | `switch --back` | `finish` | `quarantine --retry` | `revise` | `abandon` |".to_owned(),
-        "|---|---|---|---|---|---|---|---|".to_owned(),
+        "| phase | `run` | `switch` | `switch --back` | `finish` | `revise` | `abandon` |".to_owned(),
+        "|---|---|---|---|---|---|---|".to_owned(),
     ];
     for phase in PHASES {
         if row(name, phase).is_none() {
@@ -80,7 +80,6 @@ fn table(name: &str) -> String {
             command(name, phase, Command::Switch(there.clone())),
             command(name, phase, Command::Switch(Switch { back: true, ..there })),
             command(name, phase, Command::Finish(finish)),
-            command(name, phase, Command::Quarantine(QuarantineAction::Retry)),
             command(name, phase, Command::Revise(Revise { limits: Limits::LOCAL })),
             command(name, phase, Command::Abandon),
         ];

@@ -46,7 +46,7 @@ struct Change {
 
 /// Why a batch cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SetAsideError {
+pub enum SetAsideError {
     /// It is no batch of stream records.
     #[error("it is no batch of stream records: {0}")]
     Malformed(#[from] serde_json::Error),
@@ -65,7 +65,7 @@ pub(super) enum SetAsideError {
 }
 
 /// The changes of a batch, and which table they are of: the source, from which items are carried there, or the target.
-pub(super) fn set_aside_changes(
+pub fn set_aside_changes(
     object: &[u8],
     mapping: &Mapping,
 ) -> Result<(Direction, Vec<ChangeRecord>), SetAsideError> {
