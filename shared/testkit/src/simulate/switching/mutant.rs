@@ -17,8 +17,6 @@ SwitchMutant {
     ClosedUnseen = "closed-unseen",
     /// A stream that the target got since a return counts as the one before.
     EpochStays = "epoch-stays",
-    /// The same until the target's writers are let in.
-    ClosedEpoch = "closed-epoch",
     /// Records of the closed table's stream are called late by a row that was read before.
     StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.

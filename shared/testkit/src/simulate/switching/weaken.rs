@@ -74,13 +74,12 @@ impl World {
 
     /// The row that a weakened operator stores.
     pub(super) fn weaken_head(&mut self, next: &mut RetrofitState) {
-        let (before, asked) = (self.head.reverse_stream.clone(), next.reverse_stream.clone());
+        let asked = next.reverse_stream.clone();
         match (self.mutant, next.phase) {
             (Some(SwitchMutant::ReverseUnusable), Phase::Reversed) => next.reverse_stream = None,
             (Some(SwitchMutant::ReturnForgets), Phase::Reversed) if self.head.phase == Phase::Returning => {
                 next.reverse_stream = None;
             }
-            (Some(SwitchMutant::ClosedEpoch), Phase::Closing) => next.reverse_stream.clone_from(&before),
             _ => return,
         }
         self.bites += u64::from(next.reverse_stream != asked);
