@@ -7,7 +7,7 @@
 import json
 import sys
 
-from names import ROOT, TARGETS, VERSION, archive, is_windows, toml
+from names import ROOT, TARGETS, VERSION, archive, toml
 
 
 def versions():
@@ -45,8 +45,6 @@ def problems(tag):
     for target in TARGETS:
         if archive_of_binstall(target) != archive(target):
             yield f"cargo binstall asks for {archive_of_binstall(target)}, and the archive is {archive(target)}"
-        if is_windows(target) != archive(target).endswith(".zip"):
-            yield f"{archive(target)}: Windows has .zip, every other platform .tgz"
     if tag is None:
         return
     if tag != f"v{VERSION}":

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the `keyfold` binary of the platform package that npm installed beside this one.
+// Runs the `keyfold` binary of the platform package that npm installed with this one.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 

@@ -27,11 +27,11 @@ TIME = (1980, 1, 1, 0, 0, 0)
 os.environ["SOURCE_DATE_EPOCH"] = "315532800"
 
 
-def files_of(target, program):
-    """What an archive contains, as `(name, bytes, mode)`."""
-    yield binary(target), program, 0o755
-    for name in [*LICENCES, "README.md"]:
-        yield name, (ROOT / name).read_bytes(), 0o644
+def files_of(name, program):
+    """The program with this name, the licences and the README, as `(name, bytes, mode)`."""
+    yield name, program, 0o755
+    for text in [*LICENCES, "README.md"]:
+        yield text, (ROOT / text).read_bytes(), 0o644
 
 
 def write_archive(target, program):
@@ -39,12 +39,12 @@ def write_archive(target, program):
     folder = f"keyfold-{VERSION}-{target}"
     if is_windows(target):
         with zipfile.ZipFile(path, "w") as packed:
-            for name, content, mode in files_of(target, program):
+            for name, content, mode in files_of(binary(target), program):
                 add_to_zip(packed, f"{folder}/{name}", content, mode)
         return
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w", format=tarfile.USTAR_FORMAT) as packed:
-        for name, content, mode in files_of(target, program):
+        for name, content, mode in files_of(binary(target), program):
             entry = tarfile.TarInfo(f"{folder}/{name}")
             entry.size, entry.mode = len(content), mode
             packed.addfile(entry, io.BytesIO(content))
@@ -89,14 +89,13 @@ def write_npm(name, package, files):
 
 def write_npm_platform(target, program):
     platform = {key: [value] for key, value in TARGETS[target]["npm"].items()}
-    write_npm(npm_package(target), {**platform, "preferUnplugged": True}, list(files_of(target, program)))
+    write_npm(npm_package(target), {**platform, "preferUnplugged": True}, list(files_of(binary(target), program)))
 
 
 def write_npm_main():
     """The package that people name. npm installs the one platform package that fits the machine."""
     packages = {npm_package(target): VERSION for target in TARGETS}
-    files = [("keyfold.js", (ROOT / "release/keyfold.js").read_bytes(), 0o755)]
-    files += [(name, (ROOT / name).read_bytes(), 0o644) for name in [*LICENCES, "README.md"]]
+    files = list(files_of("keyfold.js", (ROOT / "release/keyfold.js").read_bytes()))
     package = {"bin": {"keyfold": "keyfold.js"}, "optionalDependencies": packages, "engines": {"node": ">=20"}, "keywords": ["dynamodb", "aws", "cli"]}
     write_npm("keyfold-cli", package, files)
 

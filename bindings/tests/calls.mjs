@@ -127,7 +127,7 @@ test("an unreadable request names its field, and a refusal its cause, without va
   assert.ok(!error.message.includes("lost"));
 });
 
-test("an update in a table of several entities is one request, where its key tells the entity", async () => {
+test("an update in a table of several entities is one request, where its key shows the entity", async () => {
   const update = keyfold.update("shop", keyOfOrder(1), { set: { status: "paid" } });
   assert.ok(Object.values(update.ExpressionAttributeValues).includes("order#paid"));
   let requests = 0;

@@ -1,5 +1,5 @@
 // The package in every bundler and runtime: node run.mjs PACKAGE MANIFEST FOLDER. The bundlers are those of this folder's lock file,
-// installed in FOLDER. Each bundle runs in a folder of its own, without the package, and must answer as Node does.
+// installed in FOLDER. Each bundle runs in its own folder, where the package is not installed, and must answer as Node does.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
