@@ -155,6 +155,8 @@ impl Writers {
                 _ => {}
             }
             self.writes.fetch_add(1, Ordering::Relaxed);
+            // Not every turn writes: without a pause, a writer that has no item to change keeps its thread for ever.
+            tokio::task::yield_now().await;
         }
         own
     }
