@@ -93,10 +93,10 @@ fn measure(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let mut reports = Vec::new();
     for section in SECTIONS.iter().filter(is_chosen) {
-        let begun = Instant::now();
+        let started = Instant::now();
         let report = (section.run)(&setting).with_context(|| format!("section `{}`", section.name))?;
         println!("{}", report.text);
-        eprintln!("{}: {:.0} s", section.name, begun.elapsed().as_secs_f64());
+        eprintln!("{}: {:.0} s", section.name, started.elapsed().as_secs_f64());
         reports.push(report);
     }
     // A little of everything is too little to judge by.

@@ -41,9 +41,9 @@ impl<'c> Case<'c> {
     }
 
     fn time(&mut self, calls: u64) -> f64 {
-        let begun = Instant::now();
+        let started = Instant::now();
         (self.run)(calls);
-        begun.elapsed().as_secs_f64()
+        started.elapsed().as_secs_f64()
     }
 
     /// How many calls take about [`PART`].

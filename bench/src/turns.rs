@@ -60,9 +60,9 @@ impl Rounds {
             let turns = if round % 2 == 0 { [Way::Sdk, Way::Ours] } else { [Way::Ours, Way::Sdk] };
             for way in turns {
                 let work = prepare(way, round).await?;
-                let (begun, cpu) = (Instant::now(), ThreadTime::now());
+                let (started, cpu) = (Instant::now(), ThreadTime::now());
                 work.await?;
-                let (wall, cpu) = (begun.elapsed(), cpu.elapsed());
+                let (wall, cpu) = (started.elapsed(), cpu.elapsed());
                 if round >= self.warm_up {
                     let times = if way == Way::Sdk { &mut compared.sdk } else { &mut compared.ours };
                     times.wall.push(wall.as_secs_f64() * 1e6 / self.items as f64);
@@ -118,15 +118,15 @@ mod tests {
 
     #[tokio::test]
     async fn both_ways_are_in_every_round_and_take_turns_at_going_first() {
-        let mut begun = Vec::new();
+        let mut started = Vec::new();
         let rounds = Rounds { warm_up: 1, measured: 3, items: 10 };
         let work = async |way, round| {
-            begun.push((way, round));
+            started.push((way, round));
             Ok(Box::pin(async { Ok(()) }) as Work<'_>)
         };
         let compared = rounds.measure(work).await.unwrap();
-        assert_eq!((compared.sdk.wall.len(), compared.ours.cpu.len(), begun.len()), (3, 3, 8));
-        assert_eq!(begun[..4], [(Way::Sdk, 0), (Way::Ours, 0), (Way::Ours, 1), (Way::Sdk, 1)]);
+        assert_eq!((compared.sdk.wall.len(), compared.ours.cpu.len(), started.len()), (3, 3, 8));
+        assert_eq!(started[..4], [(Way::Sdk, 0), (Way::Ours, 0), (Way::Ours, 1), (Way::Sdk, 1)]);
     }
 
     #[test]

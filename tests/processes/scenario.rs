@@ -65,7 +65,7 @@ impl Scenario {
         let kills = variable("KEYFOLD_KILLS").map_or(KILLS_DEFAULT, |kills| usize::try_from(kills).unwrap());
         let seed = variable("KEYFOLD_SEED").unwrap_or_else(|| fastrand::u64(..));
         println!("{} by {:?}: KEYFOLD_SEED={seed} KEYFOLD_KILLS={kills}", self.retrofit, self.means);
-        let begun = Instant::now();
+        let started = Instant::now();
         let deployment = Arc::new(Deployment::start(self.source).await);
         let (function, poller) = follow(&deployment, self.retrofit, self.source).await;
         deployment.done(&["run", self.retrofit, "--until", "start"]).await;
@@ -96,7 +96,7 @@ impl Scenario {
             counts.failed,
             counts.partly,
             function.started(),
-            begun.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64()
         );
         assert!(killed.all() >= kills);
         assert_eq!(counts.given_up, 0, "records went to the on-failure file");
@@ -207,12 +207,12 @@ pub(crate) async fn follow(
 
 /// The gates of the cut-over, once the leases of killed processes have expired.
 async fn gates(deployment: &Deployment, retrofit: &str) -> Value {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let status = deployment.done(&["status", retrofit]).await;
         let at_work = |gate: &Value| gate["code"] == "still-at-work";
         let waits = status["gates"].as_array().is_some_and(|gates| gates.iter().any(at_work));
-        if !waits || begun.elapsed() > LEASE_WAIT {
+        if !waits || started.elapsed() > LEASE_WAIT {
             return status["gates"].clone();
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -106,14 +106,14 @@ async fn late(deployment: &Deployment, open: usize, truth: &Truth) {
     said.insert("note".to_owned(), "too late".to_owned());
     let said = item(&if closed == 0 { said } else { switched(&said) });
     put(&deployment.dynamo.client(), deployment.table(TABLES[closed]), said).await.unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let changes = loop {
         let known = deployment.done(&["quarantine", RETROFIT, "--images"]).await;
         let changes = known["late"].as_array().unwrap().clone();
         if !changes.is_empty() {
             break changes;
         }
-        assert!(begun.elapsed() < WAIT_MAX, "a late write was not noted");
+        assert!(started.elapsed() < WAIT_MAX, "a late write was not noted");
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
     assert_eq!(changes.len(), 1, "{changes:?}");
@@ -150,7 +150,7 @@ async fn follow(deployment: &Deployment, function: &Arc<LocalFunction>, table: &
 
 /// Compares until the replicator has caught up.
 async fn verified(deployment: &Deployment, retrofit: &str, lag: &str) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let words = ["run", retrofit, "--lag", lag, "--segments", "1"];
     loop {
         let output = deployment.command(&words).output().await.unwrap();
@@ -158,7 +158,7 @@ async fn verified(deployment: &Deployment, retrofit: &str, lag: &str) {
             return;
         }
         let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(begun.elapsed() < VERIFIED_MAX, "the tables differ still: {said}");
+        assert!(started.elapsed() < VERIFIED_MAX, "the tables differ still: {said}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

@@ -161,13 +161,13 @@ impl Stage {
         let mut answers = names.map(|_| Answer::default());
         for _ in 0..scale.of(3, 15) {
             for (way, times) in milliseconds.iter_mut().enumerate() {
-                let begun = Instant::now();
+                let started = Instant::now();
                 answers[way] = match way {
                     0 => self.ask(IN_2017, 1000).await?,
                     1 => raw::by_filter(&self.sdk).await?,
                     _ => raw::by_scan(&self.sdk).await?,
                 };
-                times.push(begun.elapsed().as_secs_f64() * 1e3);
+                times.push(started.elapsed().as_secs_f64() * 1e3);
                 answers[way].ids.sort_unstable();
             }
         }

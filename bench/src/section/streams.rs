@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use keyfold_audit_writer::{Settings as WriterSettings, Writer};
-use keyfold_core::retrofit::control::LOOK_MS_MAX;
+use keyfold_core::retrofit::control::STATE_CACHE_MS_MAX;
 use keyfold_core::retrofit::{Epoch, Fence, Mapping, SequenceNumber};
 use keyfold_core::value::Item;
 use keyfold_dynamo::retrofit::{CONTROL_TABLE_DEFAULT, IN_FLIGHT_DEFAULT};
@@ -73,7 +73,7 @@ async fn replicator(stage: &StreamStage, scale: Scale, report: &mut Report) -> a
         retrofit: RETROFIT.to_owned(),
         control_table: CONTROL_TABLE_DEFAULT.to_owned(),
         concurrency: IN_FLIGHT_DEFAULT,
-        look: Duration::from_millis(LOOK_MS_MAX),
+        state_cache: Duration::from_millis(STATE_CACHE_MS_MAX),
     };
     let replicator = &Replicator::new(Mapping::of(&stage.model, RETROFIT), stage.client.clone(), settings);
     let older = Fence::of_scan(Epoch::FIRST);

@@ -25,7 +25,7 @@ pub struct Question {
 
 /// The next reads.
 #[derive(Serialize)]
-struct Told<'a> {
+struct NextReads<'a> {
     send: &'a [Asked<'a>],
 }
 
@@ -69,7 +69,7 @@ impl Question {
             Next::Answer(answer) => Ok(text(&json!({ "answer": self.shown(&answer) }))),
             Next::Send(requests) => {
                 let send: Vec<Asked<'_>> = requests.iter().map(|request| self.asked(request)).collect();
-                let told = text(&Told { send: &send });
+                let told = text(&NextReads { send: &send });
                 let operations = send.iter().map(|asked| (asked.access, asked.sent.operation));
                 operations.for_each(|(access, operation)| self.under_way[access] = operation);
                 Ok(told)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyfold_core::execute::{
-    BatchGet, Brought, Consumed, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, PageSource, Read,
+    BatchGet, BatchItems, Consumed, Fetch, PAGE_ITEMS_MAX, Page, PageRequest, PageSource, Read, ReadResponse,
 };
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item};
@@ -225,13 +225,13 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    pub(crate) fn brought(self, operation: &str) -> Brought {
+    pub(crate) fn brought(self, operation: &str) -> ReadResponse {
         let consumed = Consumed { units: self.units, ..Consumed::default() };
         if operation == "BatchGetItem" {
-            return Brought::Items(Got { items: self.items, consumed });
+            return ReadResponse::Items(BatchItems { items: self.items, consumed });
         }
         let last_key = self.last_key.filter(|key| !key.is_empty());
         let Response { items, count, scanned, calls, .. } = self;
-        Brought::Page { page: Page { items, count, scanned, last_key, consumed }, calls: calls.max(1) }
+        ReadResponse::Page { page: Page { items, count, scanned, last_key, consumed }, calls: calls.max(1) }
     }
 }

@@ -56,7 +56,7 @@ impl Live {
     }
 
     /// Starts a step, and waits until the gate with this code shows that it is at work.
-    fn begun(&self, arguments: &[&str], gate: &str) -> Child {
+    fn started(&self, arguments: &[&str], gate: &str) -> Child {
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while !self.gates().iter().any(|code| code == gate) {
@@ -192,7 +192,7 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
 async fn a_mended_manifest_waits_for_whoever_is_at_work_and_is_taken_up_again_after_a_kill() {
     let live = Live::begin("").await;
     live.done(&START);
-    let mut at_work = live.begun(
+    let mut at_work = live.started(
         &[&BACKFILL[..], &["--rate", "1", "--concurrency", "1", "--worker", "w"]].concat(),
         "still-at-work",
     );

@@ -31,14 +31,14 @@ pub(crate) struct Journal {
 #[derive(Debug, Default)]
 struct State {
     /// The current chain.
-    growing: Option<Growing>,
+    growing: Option<OpenChain>,
     /// Does the journal have the row with its start time?
     dated: bool,
 }
 
 /// A chain and its day. `None` inside while the state of a row is unknown: a different row would replace it.
 #[derive(Debug, Clone)]
-struct Growing {
+struct OpenChain {
     day: String,
     chain: Arc<Mutex<Option<Chain>>>,
 }
@@ -167,7 +167,7 @@ impl Journal {
             }
             state.dated = true;
         }
-        if let Some(Growing { day, chain }) = &state.growing
+        if let Some(OpenChain { day, chain }) = &state.growing
             && day == day_of(at)
             && chain.try_lock().map_or(true, |chain| chain.is_some())
         {
@@ -175,7 +175,7 @@ impl Journal {
         }
         let day = day_of(at).to_owned();
         let chain = Arc::new(Mutex::new(Some(Chain::new(&random_id()?, &day))));
-        state.growing = Some(Growing { day, chain: Arc::clone(&chain) });
+        state.growing = Some(OpenChain { day, chain: Arc::clone(&chain) });
         Ok(chain)
     }
 

@@ -55,7 +55,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await.unwrap();
     let stream = sender.preflight(true).await.unwrap();
-    sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
+    sender.store(&RetrofitState::started(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
 
     let runtime = RuntimeApi::start().await.unwrap();
     let mut process = runtime
@@ -65,7 +65,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut event = json!({ "retrofit": "auditV2", "segment": 0, "totalSegments": 1, "rate": 1_000_000, "worker": "bench" });
     let mut invocation = 0;
     loop {
@@ -82,7 +82,7 @@ async fn measure(items: usize) -> (usize, u64, f64) {
         }
         event["checkpoint"] = answer["checkpoint"].clone();
     }
-    let (peak, rate) = (peak_kb(process.id()), items as f64 / begun.elapsed().as_secs_f64());
+    let (peak, rate) = (peak_kb(process.id()), items as f64 / started.elapsed().as_secs_f64());
     process.kill().unwrap();
     process.wait().unwrap();
     (invocation, peak, rate)

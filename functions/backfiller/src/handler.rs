@@ -48,19 +48,19 @@ async fn slice(
     record.segment = segment.to_string();
     let sender = retrofits.open(&event.retrofit, true, event.rate).await?;
     let resumed = event.resumed(&sender, Pass::Backfill, segment)?;
-    let begun = resumed.unwrap_or_else(|| Checkpoint::start(sender.job(), Pass::Backfill, segment));
+    let started = resumed.unwrap_or_else(|| Checkpoint::start(sender.job(), Pass::Backfill, segment));
     let options = event.options(&record.request_id, deadline, true);
     sender.begin_writing().await?;
-    let end = backfill_slice(&sender, begun.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
-    record.slice(&sender, &begun, &end.checkpoint);
+    let end = backfill_slice(&sender, started.clone(), &options, &mut |_| ControlFlow::Continue(())).await;
+    record.slice(&sender, &started, &end.checkpoint);
     // Written items stay written: if there is progress, a transient error is left to the next invocation.
     match end.error.map(Failure::from) {
-        Some(failure) if failure.may_pass() && end.checkpoint != begun => {
+        Some(failure) if failure.may_pass() && end.checkpoint != started => {
             record.code = failure.code;
             answer(&sender, &end.checkpoint, Some(failure.code))
         }
         Some(failure) => Err(failure),
-        None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
+        None if end.checkpoint == started && !started.is_done() => Err(Failure::out_of_time()),
         None => answer(&sender, &end.checkpoint, None),
     }
 }

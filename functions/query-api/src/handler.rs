@@ -23,13 +23,13 @@ use crate::{Api, ApiRequest, Record, openapi};
 /// This is the whole API. [`handle`](crate::handle) calls it for Lambda's events; a server on this machine calls it itself.
 pub async fn respond(api: &Api, request: &ApiRequest) -> (Response<String>, Record) {
     let started = Instant::now();
-    let mut record = begun(&request.id);
+    let mut record = new_record(&request.id);
     let answered = answer(api, request, &mut record).await;
     finished(record, started, answered)
 }
 
 /// The record of a request before its route is known.
-pub(crate) fn begun(request_id: &str) -> Record {
+pub(crate) fn new_record(request_id: &str) -> Record {
     Record { request_id: request_id.to_owned(), route: "none", code: "ok", ..Record::default() }
 }
 

@@ -8,7 +8,7 @@ use keyfold_edge::http::{HttpEvent, response};
 use keyfold_edge::{Handled, Invocation, Problem};
 use serde_json::Value;
 
-use crate::handler::{begun, finished};
+use crate::handler::{finished, new_record};
 use crate::write::WRITE_BODY_BYTES_MAX;
 use crate::{Api, ApiRequest, Record, respond};
 
@@ -19,7 +19,7 @@ pub async fn handle(api: &Api, invocation: Invocation<'_>) -> Handled<Record> {
     let id = named.unwrap_or(invocation.request_id).to_owned();
     let (response, record) = match event.and_then(|event| request(&event, &id, invocation.deadline)) {
         Ok(request) => respond(api, &request).await,
-        Err(problem) => finished(begun(&id), Instant::now(), Err(problem)),
+        Err(problem) => finished(new_record(&id), Instant::now(), Err(problem)),
     };
     Handled { answer: Ok(shown(&response)), record }
 }

@@ -11,11 +11,11 @@ mod event;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod handler;
-mod look;
 mod refusal;
 mod replicator;
 mod report;
 mod settings;
+mod state_cache;
 
 pub use handler::handle;
 pub use refusal::Refusal;

@@ -11,7 +11,7 @@ use keyfold_dynamo::Client;
 use keyfold_dynamo::retrofit::{RequestSender, RetrofitError};
 use keyfold_edge::{ManifestError, SettingsError};
 
-use crate::look::HeadCache;
+use crate::state_cache::HeadCache;
 use crate::{Refusal, Settings};
 
 /// How often a process records its lag. Each time costs a write unit of the control table.
@@ -86,7 +86,7 @@ impl Replicator {
 
     /// The replicator of a mapping, with a client.
     pub fn new(mapping: Result<Mapping, MappingError>, client: Client, settings: Settings) -> Replicator {
-        let Settings { retrofit, control_table, concurrency, look, .. } = settings;
+        let Settings { retrofit, control_table, concurrency, state_cache, .. } = settings;
         Replicator {
             retrofit,
             concurrency,
@@ -94,7 +94,7 @@ impl Replicator {
             control_table,
             mapping,
             kept: Mutex::default(),
-            cache: HeadCache::new(look),
+            cache: HeadCache::new(state_cache),
             told: Mutex::default(),
         }
     }
@@ -123,7 +123,7 @@ impl Replicator {
             return Ok(Allowed { opened: Opened::Carry(sender), version, remembered: true });
         }
         let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
-        self.look(stream, records_lead, is_recent).await
+        self.read_state(stream, records_lead, is_recent).await
     }
 
     /// Does the retrofit's row still have this version? Reads it now.
@@ -134,17 +134,22 @@ impl Replicator {
         version: u64,
     ) -> Result<bool, Refusal> {
         self.cache.forget();
-        Ok(self.look(stream, records_lead, false).await?.version == version)
+        Ok(self.read_state(stream, records_lead, false).await?.version == version)
     }
 
     /// Reads the retrofit's row strongly consistently: for one read unit, nothing is written under an old mapping or
     /// phase. The job of a row version is kept. `answers`: may this batch answer an operator's question about the
     /// reverse direction?
-    async fn look(&self, stream: &str, records_lead: Direction, answers: bool) -> Result<Allowed, Refusal> {
+    async fn read_state(
+        &self,
+        stream: &str,
+        records_lead: Direction,
+        answers: bool,
+    ) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
-        let looking = self.looking(mapping);
-        let begun = self.cache.begin();
-        let head = looking.head().await?;
+        let reader = self.looking(mapping);
+        let started = self.cache.begin();
+        let head = reader.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
         // Before the streams are compared: the reverse direction may have to follow a new stream.
         if answers && head.would_carry(records_lead) {
@@ -162,7 +167,7 @@ impl Replicator {
         let version = head.version;
         let opened = self.follows(mapping, &head, records_lead)?;
         if let Opened::Carry(sender) = &opened {
-            self.cache.remember(begun, stream, sender, version);
+            self.cache.remember(started, stream, sender, version);
         }
         Ok(Allowed { opened, version, remembered: false })
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use keyfold_core::retrofit::TaskResult;
-use keyfold_dynamo::retrofit::{Replicated, Spent};
+use keyfold_dynamo::retrofit::{ConsumedTotals, Replicated};
 use keyfold_edge::log::TARGET;
 use keyfold_edge::metrics::{Metrics, milliseconds};
 use keyfold_edge::{Record, log_line};
@@ -81,7 +81,7 @@ impl Report {
         }
     }
 
-    pub(crate) fn spend(&mut self, before: &Spent, after: &Spent) {
+    pub(crate) fn spend(&mut self, before: &ConsumedTotals, after: &ConsumedTotals) {
         self.write_units = after.write.units - before.write.units;
         self.control_units = after.control.units - before.control.units;
         self.resent = after.resent - before.resent;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use keyfold_core::retrofit::control::LOOK_MS_MAX;
+use keyfold_core::retrofit::control::STATE_CACHE_MS_MAX;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_edge::retrofit::RetrofitSettings;
 use keyfold_edge::{Environment, SettingsError};
@@ -13,7 +13,7 @@ const RETROFIT: &str = "KEYFOLD_RETROFIT";
 /// The number of items in flight.
 const CONCURRENCY: &str = "KEYFOLD_CONCURRENCY";
 /// How long the retrofit's row is cached, in milliseconds.
-const LOOK: &str = "KEYFOLD_LOOK_MS";
+const STATE_CACHE: &str = "KEYFOLD_STATE_CACHE_MS";
 
 /// Maximum number of items in flight.
 const CONCURRENCY_MAX: usize = 256;
@@ -32,7 +32,7 @@ pub struct Settings {
     /// The number of items in flight.
     pub concurrency: usize,
     /// How long an allowing state row is cached.
-    pub look: Duration,
+    pub state_cache: Duration,
 }
 
 impl Settings {
@@ -60,7 +60,12 @@ impl Settings {
             retrofit: environment.get(RETROFIT).ok_or_else(unset)?,
             control_table: shared.control,
             concurrency: number(CONCURRENCY, 1, CONCURRENCY_MAX as u64, IN_FLIGHT_DEFAULT as u64)? as usize,
-            look: Duration::from_millis(number(LOOK, 0, LOOK_MS_MAX, LOOK_MS_MAX)?),
+            state_cache: Duration::from_millis(number(
+                STATE_CACHE,
+                0,
+                STATE_CACHE_MS_MAX,
+                STATE_CACHE_MS_MAX,
+            )?),
         })
     }
 }
@@ -80,7 +85,7 @@ mod tests {
     fn only_the_retrofit_has_no_default() {
         let settings = read(&[(RETROFIT, "auditV2")]).unwrap();
         assert_eq!((settings.control_table.as_str(), settings.concurrency), ("keyfold-control", 16));
-        assert_eq!(settings.look, Duration::from_secs(1));
+        assert_eq!(settings.state_cache, Duration::from_secs(1));
         assert!(read(&[]).unwrap_err().starts_with("`KEYFOLD_RETROFIT` is not"));
     }
 
@@ -94,11 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn no_look_is_remembered_for_longer_than_commands_wait() {
-        let look = |text| read(&[(RETROFIT, "r"), (LOOK, text)]).map(|settings| settings.look.as_millis());
-        assert_eq!((look("0"), look("1000")), (Ok(0), Ok(1_000)));
+    fn the_state_is_not_cached_for_longer_than_commands_wait() {
+        let state_cache = |text| {
+            read(&[(RETROFIT, "r"), (STATE_CACHE, text)]).map(|settings| settings.state_cache.as_millis())
+        };
+        assert_eq!((state_cache("0"), state_cache("1000")), (Ok(0), Ok(1_000)));
         for text in ["1001", "-1", "1s"] {
-            assert_eq!(look(text).unwrap_err(), "`KEYFOLD_LOOK_MS` is not a number from 0 to 1000");
+            assert_eq!(
+                state_cache(text).unwrap_err(),
+                "`KEYFOLD_STATE_CACHE_MS` is not a number from 0 to 1000"
+            );
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct VerifyEvent {
 }
 
 #[derive(Deserialize)]
-struct Own {
+struct VerifyOptions {
     #[serde(default)]
     side: Side,
     #[serde(default)]
@@ -68,7 +68,7 @@ impl VerifyEvent {
             return Err(Failure::bad_event(format!("the event has an unknown member {unknown:?}")));
         }
         let members = Value::Object(members);
-        let Own { side, repair } = Own::deserialize(&members).map_err(bad)?;
+        let VerifyOptions { side, repair } = VerifyOptions::deserialize(&members).map_err(bad)?;
         let slice = SliceEvent::deserialize(&members).map_err(bad)?;
         Ok(VerifyEvent { slice, side, repair })
     }

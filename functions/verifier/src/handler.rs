@@ -43,7 +43,7 @@ async fn respond(
     if repair {
         sender.begin_writing().await?;
     }
-    let begun = match resumed {
+    let started = match resumed {
         Some(checkpoint) => checkpoint,
         // A repair changes the data it compares, so only comparisons without one are recorded.
         None if repair => Checkpoint::start(sender.job(), pass, segment),
@@ -51,12 +51,12 @@ async fn respond(
     };
     let options = event.options(&record.request_id, deadline, !repair);
     let mut watch = |_: &Checkpoint| ControlFlow::Continue(());
-    let end = verify_slice(&sender, begun.clone(), repair, &options, &mut watch).await;
-    record.slice(&sender, &begun, &end.checkpoint);
+    let end = verify_slice(&sender, started.clone(), repair, &options, &mut watch).await;
+    record.slice(&sender, &started, &end.checkpoint);
     match end.error {
         // Unread items must not count as equal.
         Some(error) => Err(error.into()),
-        None if end.checkpoint == begun && !begun.is_done() => Err(Failure::out_of_time()),
+        None if end.checkpoint == started && !started.is_done() => Err(Failure::out_of_time()),
         None => answer(&sender, &end.checkpoint, None),
     }
 }

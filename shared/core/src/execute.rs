@@ -30,8 +30,9 @@ pub use error::AnswerError;
 pub use execution::{Execution, Next, page_sources};
 pub use page::Consumed;
 pub use page::{
-    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment,
+    BATCH_GET_KEYS_MAX, BatchGet, BatchItems, Fetch, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
+    Segment,
 };
 pub use position::Position;
 pub use reader::PageSource;
-pub use reader::{Brought, Read, ReadRequest};
+pub use reader::{Read, ReadRequest, ReadResponse};

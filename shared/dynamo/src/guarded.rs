@@ -7,7 +7,7 @@ mod builder;
 mod request;
 mod statement;
 
-pub(crate) use request::{Tell, send};
+pub(crate) use request::{ResponseOptions, send};
 pub(crate) use statement::part_of_transaction;
 #[cfg(any(test, fuzzing))]
 pub(crate) use statement::sdk_results;

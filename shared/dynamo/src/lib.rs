@@ -50,7 +50,7 @@ pub use query::{
     RunOptions, cap_overrun, run, run_counting,
 };
 pub use read::{
-    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
+    BATCH_GET_KEYS_MAX, BatchGet, BatchItems, Fetch, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
     Segment, batch_get, query_page, scan_page,
 };
 pub use sample::{Described, Sample, SampleOptions, sample, table_description};

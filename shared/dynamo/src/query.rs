@@ -5,7 +5,7 @@
 
 use aws_sdk_dynamodb::Client;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use keyfold_core::execute::{Brought, Execution, Next, PageSource, Read, ReadRequest};
+use keyfold_core::execute::{Execution, Next, PageSource, Read, ReadRequest, ReadResponse};
 use keyfold_core::model::Table;
 use keyfold_core::query::QueryPlan;
 use keyfold_core::value::Item;
@@ -88,12 +88,12 @@ struct ReadFailure {
     is_free: bool,
 }
 
-async fn read(client: &Client, request: ReadRequest) -> (usize, Result<Brought, ReadFailure>) {
+async fn read(client: &Client, request: ReadRequest) -> (usize, Result<ReadResponse, ReadFailure>) {
     let brought = match request.read {
         Read::Page { source, start, items } => page(client, &source, start.as_ref(), items).await,
         // A part of the batch may have been read.
         Read::Items(batch) => match batch_get(client, &batch).await {
-            Ok(got) => Ok(Brought::Items(got)),
+            Ok(got) => Ok(ReadResponse::Items(got)),
             Err(error) => Err(ReadFailure { error, is_free: false }),
         },
     };
@@ -106,7 +106,7 @@ async fn page(
     source: &PageSource,
     start: Option<&Item>,
     items: u32,
-) -> Result<Brought, ReadFailure> {
+) -> Result<ReadResponse, ReadFailure> {
     let mut is_free = true;
     for calls in 1.. {
         let page = match source {
@@ -114,7 +114,7 @@ async fn page(
             PageSource::Scan(scan) => scan_from(client, scan, start, Some(items)).await,
         };
         let error = match page {
-            Ok(page) => return Ok(Brought::Page { page, calls }),
+            Ok(page) => return Ok(ReadResponse::Page { page, calls }),
             Err(error) => error,
         };
         is_free &= error.is_refusal();

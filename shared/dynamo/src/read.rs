@@ -3,7 +3,8 @@
 //! One call each. The caller chooses the pages, the concurrency and the end.
 
 pub use keyfold_core::execute::{
-    BATCH_GET_KEYS_MAX, BatchGet, Fetch, Got, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage, Segment,
+    BATCH_GET_KEYS_MAX, BatchGet, BatchItems, Fetch, PAGE_ITEMS_MAX, Page, PageRequest, QueryPage, ScanPage,
+    Segment,
 };
 
 mod batch_get;

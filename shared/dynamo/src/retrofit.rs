@@ -39,7 +39,7 @@ pub use options::{IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, Sl
 pub use pass::{PassEnd, PassOptions, PassWatch};
 pub use readiness::{KnownReadiness, READINESS_TIME};
 pub use replicate::{ReplicateOptions, Replicated, replicate};
-pub use sender::{RequestSender, RetrofitError, Spent};
+pub use sender::{ConsumedTotals, RequestSender, RetrofitError};
 pub use status::{CONTROL_TABLE_DEFAULT, Status};
 pub use stop::PolicyChange;
 pub use survey::survey_slice;

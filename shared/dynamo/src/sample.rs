@@ -200,7 +200,7 @@ pub async fn sample(
         seen: HashSet::new(),
         bytes: 0,
         options,
-        begun: Instant::now(),
+        started: Instant::now(),
     };
     for index in &described.indexes {
         let Some(limit) = taken.limit() else { break };
@@ -242,7 +242,7 @@ struct Taken<'a> {
     seen: HashSet<String>,
     bytes: u64,
     options: SampleOptions,
-    begun: Instant,
+    started: Instant,
 }
 
 impl Taken<'_> {
@@ -250,7 +250,7 @@ impl Taken<'_> {
     fn limit(&self) -> Option<u32> {
         let left = self.options.read_units_max - self.sample.read_units;
         let full = self.sample.items.len() >= ITEMS_MAX || self.bytes >= BYTES_MAX;
-        if full || self.begun.elapsed() >= self.options.time || left < ITEM_UNITS_MAX {
+        if full || self.started.elapsed() >= self.options.time || left < ITEM_UNITS_MAX {
             return None;
         }
         if left >= PAGE_UNITS_MAX {
@@ -262,7 +262,7 @@ impl Taken<'_> {
     /// If pages are slow, fewer and larger ones are read: the missing items of a full sample, divided by the pages that
     /// fit into the remaining time.
     fn page_items(&self) -> u32 {
-        let elapsed = self.begun.elapsed();
+        let elapsed = self.started.elapsed();
         if self.sample.pages == 0 || elapsed.is_zero() {
             return PAGE_ITEMS;
         }

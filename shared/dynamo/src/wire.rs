@@ -24,7 +24,7 @@ pub(crate) use body::{
     SCAN_ITEMS, UPDATE_ITEM,
 };
 #[cfg(test)]
-pub(crate) use body::{Said, said};
+pub(crate) use body::{SentRequest, sent_request};
 pub(crate) use exchange::{
     BATCH_GET, DELETE, Exchange, Interceptor, PUT, QUERY, SCAN, STATEMENTS, UPDATE, bounded, is_ours, send,
 };

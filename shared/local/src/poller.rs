@@ -87,7 +87,7 @@ impl StreamPoller {
     /// Waits until all records of the stream are processed. Meaningful only if no program except the handler writes to
     /// the table meanwhile.
     pub async fn drained(&self, wait_max: Duration) -> Result<(), PollerError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             // The end is read first: records written later need not be awaited.
             let end = self.stream.end().await?;
@@ -100,7 +100,7 @@ impl StreamPoller {
                     return Ok(());
                 }
             }
-            if begun.elapsed() >= wait_max {
+            if started.elapsed() >= wait_max {
                 let table = self.stream.table().to_owned();
                 return Err(PollerError::NotDrained { table, seconds: wait_max.as_secs() });
             }

@@ -187,7 +187,7 @@ async fn begun_with_an_item(stack: &Stack, model: &Model) {
         .collect::<std::collections::HashMap<_, _>>()
         .into();
     put(&client, model.table("audit-legacy").unwrap(), item).await.unwrap();
-    sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
+    sender.store(&RetrofitState::started(sender.job().mapping(), stream.as_deref()), None).await.unwrap();
 }
 
 /// The replicator carries the item into the target.

@@ -82,7 +82,7 @@ pub struct Server {
 /// The arguments of `ask`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Ask {
+struct AskArguments {
     question: String,
     table: Option<String>,
     #[serde(default)]
@@ -191,7 +191,7 @@ impl Server {
     }
 
     async fn ask(&self, arguments: JsonObject) -> Result<Value, Problem> {
-        let ask: Ask = read(arguments)?;
+        let ask: AskArguments = read(arguments)?;
         let asking = self.asking();
         let mut tables = asking.tables();
         tables.retain(|table| ask.table.as_ref().is_none_or(|name| [&table.id, &table.name].contains(&name)));

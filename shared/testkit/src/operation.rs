@@ -74,7 +74,7 @@ pub enum OperationResult {
     /// The request was refused (ValidationException).
     Refused,
     /// The item.
-    Got(Option<Item>),
+    Item(Option<Item>),
     /// The pages.
     Pages(Vec<Page>),
 }
@@ -88,7 +88,7 @@ impl ModelTable {
                 self.update(key, changes, condition).map(written)
             }
             Operation::Delete { key, condition } => self.delete(key, condition).map(written),
-            Operation::Get { key } => self.get(key).map(|item| OperationResult::Got(item.cloned())),
+            Operation::Get { key } => self.get(key).map(|item| OperationResult::Item(item.cloned())),
             Operation::Read(reading) => self.pages(reading).map(OperationResult::Pages),
         };
         match done {
@@ -132,7 +132,7 @@ impl OperationResult {
             OperationResult::Written(old, consumed) => OperationResult::Written(item(old), consumed),
             OperationResult::ConditionFailed(old) => OperationResult::ConditionFailed(item(old)),
             OperationResult::Refused => OperationResult::Refused,
-            OperationResult::Got(found) => OperationResult::Got(item(found)),
+            OperationResult::Item(found) => OperationResult::Item(item(found)),
             OperationResult::Pages(pages) => OperationResult::Pages(
                 pages
                     .into_iter()

@@ -3,8 +3,8 @@
 
 use keyfold_core::cost::{Consistency, ReadUnits, get_read_units};
 use keyfold_core::execute::{
-    Answer, AnswerError, BatchGet, Brought, Consumed, Execution, Fetch, Got, Next, Page, PageSource,
-    Position, ReadRequest, RunOptions,
+    Answer, AnswerError, BatchGet, BatchItems, Consumed, Execution, Fetch, Next, Page, PageSource, Position,
+    ReadRequest, ReadResponse, RunOptions,
 };
 use keyfold_core::index::item_bytes;
 use keyfold_core::query::QueryPlan;
@@ -47,8 +47,8 @@ pub fn run(
         let request = under_way.swap_remove(random.below(under_way.len()));
         let brought = read(plan, table, &request)?;
         let cost = match &brought {
-            Brought::Page { page, .. } => page.consumed.units,
-            Brought::Items(got) => got.consumed.units,
+            ReadResponse::Page { page, .. } => page.consumed.units,
+            ReadResponse::Items(got) => got.consumed.units,
         };
         units += cost;
         dearest = dearest.max(cost);
@@ -58,10 +58,12 @@ pub fn run(
     }
 }
 
-fn read(plan: &QueryPlan, table: &ModelTable, request: &ReadRequest) -> Result<Brought, TableError> {
+fn read(plan: &QueryPlan, table: &ModelTable, request: &ReadRequest) -> Result<ReadResponse, TableError> {
     let (source, start, items) = match &request.read {
         keyfold_core::execute::Read::Page { source, start, items } => (source, start, *items),
-        keyfold_core::execute::Read::Items(batch) => return Ok(Brought::Items(batch_get(table, batch)?)),
+        keyfold_core::execute::Read::Items(batch) => {
+            return Ok(ReadResponse::Items(batch_get(table, batch)?));
+        }
     };
     let (PageSource::Query(keyfold_core::execute::QueryPage { page: asked, .. })
     | PageSource::Scan(keyfold_core::execute::ScanPage { page: asked, .. })) = &**source;
@@ -87,10 +89,10 @@ fn read(plan: &QueryPlan, table: &ModelTable, request: &ReadRequest) -> Result<B
         last_key: page.last_key,
         consumed: consumed(page.consumed.total()),
     };
-    Ok(Brought::Page { page, calls: 1 })
+    Ok(ReadResponse::Page { page, calls: 1 })
 }
 
-fn batch_get(table: &ModelTable, batch: &BatchGet) -> Result<Got, TableError> {
+fn batch_get(table: &ModelTable, batch: &BatchGet) -> Result<BatchItems, TableError> {
     let consistency = if batch.consistent { Consistency::Strong } else { Consistency::Eventual };
     let (mut items, mut units) = (Vec::new(), ReadUnits::ZERO);
     for key in &batch.keys {
@@ -98,7 +100,7 @@ fn batch_get(table: &ModelTable, batch: &BatchGet) -> Result<Got, TableError> {
         units += get_read_units(found.map(item_bytes), consistency);
         items.extend(found.cloned());
     }
-    Ok(Got { items, consumed: consumed(units) })
+    Ok(BatchItems { items, consumed: consumed(units) })
 }
 
 fn consumed(units: ReadUnits) -> Consumed {

@@ -46,7 +46,7 @@ pub struct TwoWorlds {
 
 /// The result of a request in both worlds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
+pub enum AgreedOutcome {
     /// It does not fit the model: the code of the error.
     Invalid(&'static str),
     /// There is no plan: the code of the error.
@@ -101,18 +101,18 @@ impl TwoWorlds {
     }
 
     /// Sends one more request in both worlds. `Err` describes a difference that the caller can see.
-    pub fn ask(&mut self) -> Result<Told, String> {
+    pub fn ask(&mut self) -> Result<AgreedOutcome, String> {
         let table = &self.model.tables[0];
         // Half of the requests are aimed at the caller's own items, the others at anybody's.
         let aimed = if self.random.chance(50) { &self.own } else { &self.all };
         let request = generate::request(table, &self.words, aimed, &mut self.random.fork()).request;
         let checked = match check(&self.model, &request, &self.caller) {
             Ok(checked) => checked,
-            Err(error) => return Ok(Told::Invalid(error.code())),
+            Err(error) => return Ok(AgreedOutcome::Invalid(error.code())),
         };
         let plan = match plan(&checked, &Readiness::complete()) {
             Ok(plan) => plan,
-            Err(error) => return Ok(Told::Refused(error.code())),
+            Err(error) => return Ok(AgreedOutcome::Refused(error.code())),
         };
         let options = options(&mut self.random);
         let seed = self.random.draw();
@@ -124,10 +124,11 @@ impl TwoWorlds {
             return Err(self.report(&request, &plan, &options, &one, &other));
         }
         Ok(match plan.accesses.is_empty() {
-            true => Told::NothingRead,
-            false => {
-                Told::Same { any: one.iter().flatten().any(|page| page.count > 0), hidden: plan.hides_cost }
-            }
+            true => AgreedOutcome::NothingRead,
+            false => AgreedOutcome::Same {
+                any: one.iter().flatten().any(|page| page.count > 0),
+                hidden: plan.hides_cost,
+            },
         })
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_testkit::two_worlds::{Told, TwoWorlds};
+use keyfold_testkit::two_worlds::{AgreedOutcome, TwoWorlds};
 
 const PAIRS_DEFAULT: u64 = 500;
 const REQUESTS_OF_PAIR: u64 = 20;
@@ -19,7 +19,7 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn two_worlds_that_differ_in_anothers_items_only_cannot_be_told_apart() {
     let (first, pairs) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_PAIRS", PAIRS_DEFAULT));
-    let mut tally: BTreeMap<Told, u64> = BTreeMap::new();
+    let mut tally: BTreeMap<AgreedOutcome, u64> = BTreeMap::new();
     for seed in first..first + pairs {
         let mut pair = TwoWorlds::new(seed);
         for _ in 0..REQUESTS_OF_PAIR {
@@ -30,7 +30,7 @@ fn two_worlds_that_differ_in_anothers_items_only_cannot_be_told_apart() {
     for (told, requests) in &tally {
         println!("{requests:>7}  {told:?}");
     }
-    let of = |any, hidden| tally.get(&Told::Same { any, hidden }).copied().unwrap_or_default();
+    let of = |any, hidden| tally.get(&AgreedOutcome::Same { any, hidden }).copied().unwrap_or_default();
     let requests = pairs * REQUESTS_OF_PAIR;
     // Only answers can reveal something: a planner that refuses everything would prove nothing.
     assert!(

@@ -45,7 +45,7 @@ impl Fixture {
         let dynamo = EmbeddedDynamo::memory()?;
         let audit = served(&dynamo, AUDIT).await?;
         let pets = served(&dynamo, PETS).await?;
-        let sender = begun(&dynamo, api(&dynamo, AUDIT)?.model()).await?;
+        let sender = started(&dynamo, api(&dynamo, AUDIT)?.model()).await?;
         let left = segments(&sender)?;
         let fixture = Fixture { audit, pets, sender, left: Mutex::new(left), _dynamo: dynamo };
         // All segments but the last, and one step of that.
@@ -127,11 +127,11 @@ async fn fill(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn begun(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<RequestSender> {
+async fn started(dynamo: &EmbeddedDynamo, model: &Model) -> anyhow::Result<RequestSender> {
     let job = Job::new(Mapping::of(model, RETROFIT)?, Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, CONTROL);
     ensure_table(sender.client(), sender.table(TableRole::Control), TableOptions::default()).await?;
-    sender.store(&RetrofitState::begun(sender.job().mapping(), None), None).await?;
+    sender.store(&RetrofitState::started(sender.job().mapping(), None), None).await?;
     sender.begin_writing().await?;
     Ok(sender)
 }

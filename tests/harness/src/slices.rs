@@ -106,7 +106,7 @@ impl Function {
         let sender = self.sender(retrofit);
         self.create(sender.table(TableRole::Control), false).await;
         let stream = sender.preflight(true).await.ok().flatten();
-        let head = change(RetrofitState::begun(sender.job().mapping(), stream.as_deref()));
+        let head = change(RetrofitState::started(sender.job().mapping(), stream.as_deref()));
         sender.store(&head, None).await.unwrap();
     }
 
@@ -124,9 +124,9 @@ impl Function {
     pub async fn backfill(&self, retrofit: &str) {
         let sender = self.sender(retrofit);
         sender.begin_writing().await.unwrap();
-        let begun = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
+        let started = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
         let options = SliceOptions { store: true, ..SliceOptions::default() };
-        let end = backfill_slice(&sender, begun, &options, &mut |_| ControlFlow::Continue(())).await;
+        let end = backfill_slice(&sender, started, &options, &mut |_| ControlFlow::Continue(())).await;
         assert!(end.error.is_none() && end.checkpoint.is_done());
     }
 

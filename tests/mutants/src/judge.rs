@@ -115,12 +115,12 @@ impl Judge {
             .stderr(File::create(log.with_extension("err"))?)
             .spawn()
             .with_context(|| format!("`{}` does not start", program.display()))?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let status = loop {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            if begun.elapsed() > self.patience {
+            if started.elapsed() > self.patience {
                 child.kill()?;
                 child.wait()?;
                 return Ok(Some(format!("no end after {} s", self.patience.as_secs())));

@@ -13,7 +13,7 @@ const SAMPLE: &str = include_str!("../../../keyfold.toml");
 const REPLICATED: &str = include_str!("../../../functions/replicator/tests/replicator/keyfold.toml");
 
 /// A stage on which this retrofit runs, and follows the stream of the sample events.
-async fn begun(manifest: &str, retrofit: &str) -> Stage {
+async fn started(manifest: &str, retrofit: &str) -> Stage {
     let stage = Stage::of(manifest).await;
     let job = Job::new(Mapping::of(&stage.model, retrofit).unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(stage.dynamo.client(), job, "keyfold-control");
@@ -23,7 +23,7 @@ async fn begun(manifest: &str, retrofit: &str) -> Stage {
     let source = &sender.table(TableRole::Source).name;
     let stream =
         format!("arn:aws:dynamodb:us-east-1:123456789012:table/{source}/stream/2026-03-01T08:00:00.000");
-    let head = RetrofitState::begun(sender.job().mapping(), Some(&stream));
+    let head = RetrofitState::started(sender.job().mapping(), Some(&stream));
     sender.store(&head, None).await.unwrap();
     stage
 }
@@ -45,7 +45,7 @@ pub(crate) async fn replicators() -> Vec<Guarded> {
         ("ledger", "LedgerReplicatorFunction", "ledger"),
         ("inPlace", "InPlaceReplicatorFunction", "in-place"),
     ] {
-        let stage = begun(REPLICATED, retrofit).await;
+        let stage = started(REPLICATED, retrofit).await;
         let mine = |name: &str| match kind {
             "" => !name.contains("ledger") && !name.contains("in-place"),
             kind => name.contains(kind),
@@ -62,7 +62,7 @@ pub(crate) async fn slices() -> Vec<Guarded> {
     let mut all = Vec::new();
     for (retrofit, id) in [("auditV2", "AuditV2"), ("auditInPlace", "AuditInPlace")] {
         for (folder, function) in [("backfiller", "Backfiller"), ("verifier", "Verifier")] {
-            let stage = begun(&every_retrofit, retrofit).await;
+            let stage = started(&every_retrofit, retrofit).await;
             // A function has the rights of one retrofit, and is called for that one alone.
             let other = |event: &str| {
                 let of = serde_json::from_str::<Value>(event).unwrap_or_default();

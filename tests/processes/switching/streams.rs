@@ -38,12 +38,12 @@ async fn a_stop_whose_stream_is_gone_is_taken_back() {
 
     // While the command waits for silence, the source gets another stream. The end of the former one is silent too.
     let words = ["switch", RETROFIT, "--writers", "attested", "--waits", "quiet=4"];
-    let begun = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let started = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while deployment.done(&["status", RETROFIT]).await["phase"] != "closing" {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     replaced.0.store(true, Ordering::Relaxed);
-    let ended = begun.wait_with_output().await.unwrap();
+    let ended = started.wait_with_output().await.unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(!ended.status.success() && said.contains("stream-replaced"), "{said}");
     assert_eq!(deployment.done(&["status", RETROFIT]).await["phase"], "tidy", "the stop is taken back");

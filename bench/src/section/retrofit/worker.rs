@@ -66,14 +66,14 @@ impl Work {
         let job = Job::new(Mapping::of(&model, retrofit)?, Epoch::FIRST);
         let (source, target) = (job.mapping().source().name.clone(), job.mapping().target().name.clone());
         let client = plain_client(&self.endpoint, &Settings::default());
-        let (begun, cpu) = (Instant::now(), ProcessTime::now());
+        let (started, cpu) = (Instant::now(), ProcessTime::now());
         let items = runtime.block_on(async {
             match self.program {
                 Worker::Raw => raw::run(&sdk_alone(&client), &source, &target).await,
                 Worker::Keyfold => keyfold(client, job).await,
             }
         })?;
-        let (seconds, cpu_seconds) = (begun.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
+        let (seconds, cpu_seconds) = (started.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
         Ok(serde_json::to_string(&Done { items, seconds, cpu_seconds, peak_kb: machine::peak_kb() })?)
     }
 }

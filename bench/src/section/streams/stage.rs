@@ -46,7 +46,7 @@ impl StreamStage {
         let sender = RequestSender::new(client.clone(), job, CONTROL_TABLE_DEFAULT);
         dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await?;
         let stream = sender.preflight(true).await?;
-        sender.store(&RetrofitState::begun(sender.job().mapping(), stream.as_deref()), None).await?;
+        sender.store(&RetrofitState::started(sender.job().mapping(), stream.as_deref()), None).await?;
         let alone = sdk_alone(&client);
         Ok(StreamStage { model, client, alone, stream: stream.unwrap_or_default(), _dynamo: dynamo })
     }

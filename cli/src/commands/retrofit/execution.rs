@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName};
 use super::runs::{document, opened, text};
-use super::watch::Looks;
+use super::watch::StatusHistory;
 use crate::line::Line;
 use crate::refusal;
 use crate::support::exit_code;
 
-/// The pause between two looks at a run.
+/// The pause between two samples of a run.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Where a command runs.
@@ -69,23 +69,23 @@ pub(super) async fn started(
     Ok(exit_code(run.has_succeeded()))
 }
 
-/// Shows the progress until the run has ended. A look that gets no answer is no end.
+/// Shows the progress until the run has ended. A sample that gets no answer is no end.
 async fn followed(
     states: &StateMachines,
     env: &Env<'_>,
     retrofit: &RetrofitName,
     execution: &str,
 ) -> anyhow::Result<StateMachineRun> {
-    let (line, mut looks, begun) = (Line::new(env.out), Looks::default(), Instant::now());
+    let (line, mut history, started) = (Line::new(env.out), StatusHistory::default(), Instant::now());
     loop {
         match states.run(execution).await {
             Ok(run) if !run.is_running() => return Ok(run),
             Ok(_) | Err(ServiceError::NotReached { .. }) => {}
             Err(error) => return Err(refusal::explained(error)),
         }
-        let look = looks.look(env, retrofit).await;
-        let look = look.map_or_else(|_| "no answer of DynamoDB".to_owned(), |look| look.plain());
-        let shown = format!("{} s: {}", begun.elapsed().as_secs(), look.trim_end());
+        let sample = history.sample(env, retrofit).await;
+        let sample = sample.map_or_else(|_| "no answer of DynamoDB".to_owned(), |sample| sample.plain());
+        let shown = format!("{} s: {}", started.elapsed().as_secs(), sample.trim_end());
         line.during(tokio::time::sleep(LOOK), || shown.clone()).await;
     }
 }

@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use keyfold_core::retrofit::operate::Doing;
+use keyfold_core::retrofit::operate::OperationStatus;
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, ThrottledBy};
-use keyfold_dynamo::retrofit::{LEASE_TIME, PassEnd, PassWatch, Spent};
+use keyfold_dynamo::retrofit::{ConsumedTotals, LEASE_TIME, PassEnd, PassWatch};
 use serde_json::{Value, json};
 
 use crate::line::{Line, time_left};
@@ -24,7 +24,7 @@ pub(super) struct Progress {
 
 #[derive(Default)]
 struct State {
-    doing: Option<Doing>,
+    doing: Option<OperationStatus>,
     pass: Option<PassState>,
     stages: Vec<Stage>,
 }
@@ -38,7 +38,7 @@ struct PassState {
     items: BTreeMap<SegmentId, u64>,
     /// How many items were finished before this run.
     before: u64,
-    spent: Spent,
+    spent: ConsumedTotals,
     limited_by: Option<ThrottledBy>,
 }
 
@@ -58,7 +58,7 @@ impl Progress {
     }
 
     /// Another step of the operation begins.
-    pub(super) fn doing(&self, doing: Doing) {
+    pub(super) fn doing(&self, doing: OperationStatus) {
         let mut state = self.state();
         state.pass = None;
         state.doing = Some(doing);
@@ -111,7 +111,7 @@ impl PassState {
 
 impl PassWatch for Progress {
     fn begins_pass(&self, _pass: Pass, _repair: bool, total: u64) {
-        let (started, items, spent) = (Instant::now(), BTreeMap::new(), Spent::default());
+        let (started, items, spent) = (Instant::now(), BTreeMap::new(), ConsumedTotals::default());
         self.state().pass = Some(PassState { total, started, items, before: 0, spent, limited_by: None });
     }
 
@@ -130,7 +130,7 @@ impl PassWatch for Progress {
         }
     }
 
-    fn spends(&self, spent: &Spent, limited_by: Option<ThrottledBy>) {
+    fn spends(&self, spent: &ConsumedTotals, limited_by: Option<ThrottledBy>) {
         if let Some(pass) = &mut self.state().pass {
             pass.spent = spent.clone();
             pass.limited_by = limited_by;
@@ -175,7 +175,7 @@ pub(super) struct Stage {
     done: bool,
     counts: BTreeMap<String, u64>,
     differing: u64,
-    spent: Spent,
+    spent: ConsumedTotals,
     items: u64,
     seconds: f64,
 }
@@ -206,7 +206,7 @@ impl Stage {
     pub(super) fn text(&self) -> String {
         let counted: Vec<String> =
             self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-        let Spent { read, write, control, resent, .. } = &self.spent;
+        let ConsumedTotals { read, write, control, resent, .. } = &self.spent;
         format!(
             "{}: {} ({:.0} items/s, {} read units, {} write units, {} units of the control table, {resent} retries)\n",
             self.name,

@@ -1,5 +1,5 @@
 //! `keyfold retrofit status --watch`: the status again and again, with the rate and the time left of each pass. On a terminal it is
-//! drawn in place; elsewhere each look is one line, and with `--json` one document on a line.
+//! drawn in place; elsewhere each sample is one line, and with `--json` one document on a line.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IsTerminal;
@@ -18,39 +18,43 @@ use super::status::{RetrofitStatusArgs, lag, rate, rows, status_json};
 use crate::line::COLUMNS_MAX;
 use crate::output::{Output, columns};
 
-/// How far back the rate is measured, in looks.
+/// How far back the rate is measured, in history.
 const LOOKS_MAX: usize = 7;
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
     let out = env.out;
     let terminal = std::io::stdout().is_terminal() && !out.json;
-    let (mut looks, mut drawn) = (Looks::default(), 0);
+    let (mut history, mut drawn) = (StatusHistory::default(), 0);
     loop {
-        let look = looks.look(env, &args.retrofit).await?;
+        let sample = history.sample(env, &args.retrofit).await?;
         if out.json {
-            out.line(&look.document());
+            out.line(&sample.document());
         } else if terminal {
-            drawn = look.redraw(out, drawn);
+            drawn = sample.redraw(out, drawn);
         } else {
-            out.text(look.plain());
+            out.text(sample.plain());
         }
-        if matches!(look.status.head.phase, Phase::Finalised | Phase::Abandoned) {
+        if matches!(sample.status.head.phase, Phase::Finalised | Phase::Abandoned) {
             return Ok(ExitCode::SUCCESS);
         }
         tokio::time::sleep(Duration::from_secs(args.every)).await;
     }
 }
 
-/// The last looks at a retrofit, from which rates follow.
+/// The last history at a retrofit, from which rates follow.
 #[derive(Default)]
-pub(super) struct Looks {
+pub(super) struct StatusHistory {
     walked: VecDeque<(Instant, BTreeMap<Pass, PassProgress>)>,
     /// About how many items source and target have.
     totals: Option<(u64, u64)>,
 }
 
-impl Looks {
-    pub(super) async fn look(&mut self, env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Result<Look> {
+impl StatusHistory {
+    pub(super) async fn sample(
+        &mut self,
+        env: &Env<'_>,
+        retrofit: &RetrofitName,
+    ) -> anyhow::Result<StatusSample> {
         // Again each time: the sender depends on the phase.
         let (sender, head) = env.started(retrofit).await?;
         let status = sender.status(head).await.map_err(explained)?;
@@ -65,12 +69,12 @@ impl Looks {
         if self.walked.len() > LOOKS_MAX {
             self.walked.pop_front();
         }
-        Ok(Look { status, walks: paces(&self.walked, totals) })
+        Ok(StatusSample { status, walks: paces(&self.walked, totals) })
     }
 }
 
-/// One look.
-pub(super) struct Look {
+/// The status at one time.
+pub(super) struct StatusSample {
     status: Status,
     walks: Vec<Walk>,
 }
@@ -83,9 +87,9 @@ struct Walk {
     is_done: bool,
 }
 
-/// The passes of the last look, with the rate since the first. `totals`: about how many items source and target have.
-fn paces(looks: &VecDeque<(Instant, BTreeMap<Pass, PassProgress>)>, totals: (u64, u64)) -> Vec<Walk> {
-    let (Some((started, first)), Some((now, last))) = (looks.front(), looks.back()) else {
+/// The passes of the last sample, with the rate since the first. `totals`: about how many items source and target have.
+fn paces(history: &VecDeque<(Instant, BTreeMap<Pass, PassProgress>)>, totals: (u64, u64)) -> Vec<Walk> {
+    let (Some((started, first)), Some((now, last))) = (history.front(), history.back()) else {
         return Vec::new();
     };
     let seconds = now.duration_since(*started).as_secs_f64();
@@ -113,7 +117,7 @@ impl Walk {
     }
 }
 
-impl Look {
+impl StatusSample {
     fn document(&self) -> Value {
         let mut document = status_json(&self.status);
         let walk = |Walk { pass, pace, is_done }: &Walk| {
@@ -138,7 +142,7 @@ impl Look {
         parts.join("; ") + "\n"
     }
 
-    /// Draws over the lines of the look before; how many there are now.
+    /// Draws over the lines of the sample before; how many there are now.
     fn redraw(&self, out: &Output, drawn: usize) -> usize {
         let mut rows = rows(&self.status);
         rows.extend(self.walks.iter().map(|walk| vec![walk.pass.name().to_owned(), walk.text()]));

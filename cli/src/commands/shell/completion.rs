@@ -196,11 +196,11 @@ fn compared(names: impl Iterator<Item = (String, Vec<String>)>, signs: &[&str], 
             candidates.push((name.clone(), false));
         }
         for sign in signs.iter().filter(|_| signs.len() == 1 || typed.starts_with(&name)) {
-            let begun = format!("{name}{sign}");
-            if typed.starts_with(&begun) {
-                candidates.extend(values.iter().map(|value| (format!("{begun}{value}"), true)));
+            let started = format!("{name}{sign}");
+            if typed.starts_with(&started) {
+                candidates.extend(values.iter().map(|value| (format!("{started}{value}"), true)));
             }
-            candidates.push((begun, false));
+            candidates.push((started, false));
         }
     }
     candidates

@@ -104,10 +104,10 @@ pub(super) fn tables(model: &Model) -> Vec<TableShape> {
 }
 
 /// An entity of a table, if the table has some.
-type Of<'t> = Option<(EntityId, &'t Entity)>;
+type EntityOf<'t> = Option<(EntityId, &'t Entity)>;
 
 /// The entities of a table; one `None` if all items are of one kind.
-fn entities(table: &Table) -> Vec<Of<'_>> {
+fn entities(table: &Table) -> Vec<EntityOf<'_>> {
     match table.entities.is_empty() {
         true => vec![None],
         false => table.entities.iter().enumerate().map(|(at, entity)| Some((EntityId(at), entity))).collect(),
@@ -115,17 +115,17 @@ fn entities(table: &Table) -> Vec<Of<'_>> {
 }
 
 fn items(table: &Table) -> Vec<Record> {
-    let of = |of: Of<'_>| Record { name: item_name(table, of), fields: fields(table, of) };
+    let of = |of: EntityOf<'_>| Record { name: item_name(table, of), fields: fields(table, of) };
     entities(table).into_iter().map(of).collect()
 }
 
-fn item_name(table: &Table, of: Of<'_>) -> String {
+fn item_name(table: &Table, of: EntityOf<'_>) -> String {
     let suffix = of.map_or("Item".to_owned(), |(_, entity)| pascal(&entity.name));
     format!("{}{suffix}", pascal(&table.id))
 }
 
 /// The attributes of an item. Those of its primary key are required.
-fn fields(table: &Table, of: Of<'_>) -> Vec<Field> {
+fn fields(table: &Table, of: EntityOf<'_>) -> Vec<Field> {
     let key = key(table, of);
     let field = |attribute: &Attribute| {
         let name = attribute.name.as_str();
@@ -158,13 +158,14 @@ fn keys(table: &Table) -> Vec<Record> {
     if !table.key_attributes().any(differs) {
         return vec![Record { name: format!("{}Key", pascal(&table.id)), fields: key(table, None) }];
     }
-    let of = |of: Of<'_>| Record { name: format!("{}Key", item_name(table, of)), fields: key(table, of) };
+    let of =
+        |of: EntityOf<'_>| Record { name: format!("{}Key", item_name(table, of)), fields: key(table, of) };
     entities(table).into_iter().map(of).collect()
 }
 
 /// The attributes that make the primary key of an entity's items, and those that identify the entity. If the key itself
 /// identifies it, the key's own attributes.
-fn key(table: &Table, of: Of<'_>) -> Vec<Field> {
+fn key(table: &Table, of: EntityOf<'_>) -> Vec<Field> {
     let whens = of.map_or(&[][..], |(_, entity)| &entity.when);
     if whens.iter().any(|when| !table.attributes.contains_key(&when.attribute)) {
         let text =
@@ -207,8 +208,8 @@ fn question(model: &Model, table: &Table, question: &Question) -> QuestionShape 
         type_name.push_str("Question");
     }
     let asked = asked_entities(question);
-    let is_asked = |of: &Of<'_>| asked.is_empty() || of.is_some_and(|(id, _)| asked.contains(&id));
-    let of: Vec<Of<'_>> = entities(table).into_iter().filter(is_asked).collect();
+    let is_asked = |of: &EntityOf<'_>| asked.is_empty() || of.is_some_and(|(id, _)| asked.contains(&id));
+    let of: Vec<EntityOf<'_>> = entities(table).into_iter().filter(is_asked).collect();
     let selected = question
         .select
         .as_ref()
@@ -239,7 +240,7 @@ fn asked_entities(question: &Question) -> Vec<EntityId> {
 }
 
 /// The selected attributes, in items of any of these entities.
-fn selected(table: &Table, entities: &[Of<'_>], names: &[String]) -> Vec<Field> {
+fn selected(table: &Table, entities: &[EntityOf<'_>], names: &[String]) -> Vec<Field> {
     let records: Vec<Vec<Field>> = entities.iter().map(|of| fields(table, *of)).collect();
     let of = |name: &String| {
         let found = || records.iter().filter_map(|fields| fields.iter().find(|field| field.name == *name));

@@ -22,7 +22,7 @@ async fn sources(function: &Function) {
 }
 
 /// Both tables as they should be; the retrofit with this row.
-async fn begun(change: impl FnOnce(RetrofitState) -> RetrofitState) -> Function {
+async fn started(change: impl FnOnce(RetrofitState) -> RetrofitState) -> Function {
     let function = Function::start(BINARY, SAMPLE).await;
     sources(&function).await;
     function.create(function.table("audit"), false).await;
@@ -52,19 +52,19 @@ async fn a_retrofit_that_was_not_started_is_refused() {
 
 #[tokio::test]
 async fn another_mapping_than_the_one_it_was_started_with_is_refused() {
-    let function = begun(|head| RetrofitState { mapping: MappingHash::stored("0123"), ..head }).await;
+    let function = started(|head| RetrofitState { mapping: MappingHash::stored("0123"), ..head }).await;
     is_refused(&function, "Keyfold.MappingChanged", "was started with mapping `0123`").await;
 }
 
 #[tokio::test]
 async fn a_retrofit_that_carries_nothing_over_any_more_is_refused() {
-    let function = begun(|head| RetrofitState { phase: Phase::Abandoned, ..head }).await;
+    let function = started(|head| RetrofitState { phase: Phase::Abandoned, ..head }).await;
     is_refused(&function, "Keyfold.RetrofitClosed", "is `abandoned`").await;
 }
 
 #[tokio::test]
 async fn another_stream_than_the_one_that_is_followed_is_refused() {
-    let function = begun(|head| RetrofitState { stream: Some("arn:another".to_owned()), ..head }).await;
+    let function = started(|head| RetrofitState { stream: Some("arn:another".to_owned()), ..head }).await;
     is_refused(&function, "Keyfold.OtherStream", "follows another stream").await;
 }
 

@@ -14,7 +14,7 @@ fn slice(worker: Option<&str>) -> Value {
     event
 }
 
-async fn begun() -> Function {
+async fn started() -> Function {
     let function = Function::start(BINARY, SAMPLE).await;
     function.create(function.table("audit-legacy"), true).await;
     function.create(function.table("audit"), false).await;
@@ -33,7 +33,7 @@ async fn leased(function: &Function, owner: &str, until_ms: u64) {
 
 #[tokio::test]
 async fn a_segment_in_other_hands_is_left_alone() {
-    let function = begun().await;
+    let function = started().await;
     leased(&function, "them", u64::MAX).await;
     let (kind, message) = function.refused(slice(Some("me"))).await;
     assert_eq!(kind, "Keyfold.SegmentLeased");
@@ -46,7 +46,7 @@ async fn a_segment_in_other_hands_is_left_alone() {
 
 #[tokio::test]
 async fn a_worker_takes_its_own_segment_up_again_at_once() {
-    let function = begun().await;
+    let function = started().await;
     leased(&function, "me", u64::MAX).await;
     assert_eq!(function.answered(slice(Some("me"))).await["counts"]["written"], 1);
     // It was released at the end.
@@ -55,7 +55,7 @@ async fn a_worker_takes_its_own_segment_up_again_at_once() {
 
 #[tokio::test]
 async fn a_lease_that_was_not_renewed_is_taken_over() {
-    let function = begun().await;
+    let function = started().await;
     leased(&function, "them", 1_000_000).await;
     assert_eq!(function.answered(slice(Some("me"))).await["done"], true);
 }

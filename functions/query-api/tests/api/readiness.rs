@@ -93,8 +93,8 @@ async fn cut_over(dynamo: &EmbeddedDynamo, api: &Api) {
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     let control = sender.table(TableRole::Control);
     ensure_table(&dynamo.client(), control, TableOptions::default()).await.unwrap();
-    let begun = RetrofitState::begun(sender.job().mapping(), None);
-    sender.store(&RetrofitState { phase: Phase::CutOver, ..begun }, None).await.unwrap();
+    let started = RetrofitState::started(sender.job().mapping(), None);
+    sender.store(&RetrofitState { phase: Phase::CutOver, ..started }, None).await.unwrap();
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_table_that_a_retrofit_fills_is_not_written_and_its_source_is() {
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     ensure_table(&dynamo.client(), sender.table(TableRole::Control), TableOptions::default()).await.unwrap();
     let stream = "arn:aws:dynamodb:us-east-1:123456789012:table/old/stream/2026-03-01T08:00:00.000";
-    let running = RetrofitState::begun(sender.job().mapping(), Some(stream));
+    let running = RetrofitState::started(sender.job().mapping(), Some(stream));
     sender.store(&running, None).await.unwrap();
     assert_eq!(answers().await, [409, 201, 409, 200]);
     let put = Sent::post("/put", json!({ "table": "new", "item": { "id": "2" } }).to_string());

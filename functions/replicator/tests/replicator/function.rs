@@ -31,7 +31,7 @@ impl Function {
     /// Starts one for this retrofit, which was started as well.
     pub(crate) async fn start(retrofit: &str) -> Function {
         let function = Function::unstarted(retrofit, |options| options).await;
-        let head = RetrofitState::begun(function.sender.job().mapping(), Some(&function.stream()));
+        let head = RetrofitState::started(function.sender.job().mapping(), Some(&function.stream()));
         function.sender.store(&head, None).await.unwrap();
         function
     }

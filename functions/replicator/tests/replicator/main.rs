@@ -7,7 +7,7 @@ mod function;
 mod hostile;
 mod inserts;
 mod lag;
-mod look;
 mod processes;
 mod refusals;
 mod start;
+mod state_cache;

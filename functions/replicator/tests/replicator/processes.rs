@@ -45,7 +45,7 @@ async fn what_was_not_done_in_time_is_named() {
             ..options.env("KEYFOLD_CONCURRENCY", "1")
         })
         .await;
-        let head = keyfold_dynamo::retrofit::RetrofitState::begun(
+        let head = keyfold_dynamo::retrofit::RetrofitState::started(
             function.sender.job().mapping(),
             Some(&function.stream()),
         );

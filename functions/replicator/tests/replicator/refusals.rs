@@ -13,15 +13,15 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
     let function = Function::unstarted("moved", |options| options).await;
     let records = [function.record("1", 1)];
     assert_eq!(function.refusal(&records).await, "Keyfold.RetrofitNotStarted");
-    let begun = RetrofitState::begun(function.sender.job().mapping(), Some(&function.stream()));
-    function.sender.store(&begun, None).await.unwrap();
-    let mut current = begun.clone();
+    let started = RetrofitState::started(function.sender.job().mapping(), Some(&function.stream()));
+    function.sender.store(&started, None).await.unwrap();
+    let mut current = started.clone();
     let heads = [
-        (RetrofitState { mapping: MappingHash::stored("0123"), ..begun.clone() }, "Keyfold.MappingChanged"),
-        (RetrofitState { phase: Phase::Abandoned, ..begun.clone() }, "Keyfold.RetrofitClosed"),
-        (RetrofitState { phase: Phase::Finalising, ..begun.clone() }, "Keyfold.RetrofitClosed"),
-        (RetrofitState { stream: Some("arn:another".to_owned()), ..begun.clone() }, "Keyfold.OtherStream"),
-        (RetrofitState { stream: None, ..begun.clone() }, "Keyfold.OtherStream"),
+        (RetrofitState { mapping: MappingHash::stored("0123"), ..started.clone() }, "Keyfold.MappingChanged"),
+        (RetrofitState { phase: Phase::Abandoned, ..started.clone() }, "Keyfold.RetrofitClosed"),
+        (RetrofitState { phase: Phase::Finalising, ..started.clone() }, "Keyfold.RetrofitClosed"),
+        (RetrofitState { stream: Some("arn:another".to_owned()), ..started.clone() }, "Keyfold.OtherStream"),
+        (RetrofitState { stream: None, ..started.clone() }, "Keyfold.OtherStream"),
     ];
     for (head, wanted) in heads {
         // The next batch sees it, however often the row was read before.
@@ -31,7 +31,7 @@ async fn nothing_is_written_unless_the_control_table_allows_it() {
         assert_eq!(function.refusal(&records).await, wanted);
         assert!(function.targets().await.is_empty(), "{wanted}");
     }
-    let open = RetrofitState { phase: Phase::CutOver, version: current.version + 1, ..begun };
+    let open = RetrofitState { phase: Phase::CutOver, version: current.version + 1, ..started };
     function.sender.store(&open, Some(&current)).await.unwrap();
     assert_eq!(function.answer(&records).await, json!({ "batchItemFailures": [] }));
     assert_eq!(function.targets().await.len(), 1);
@@ -116,8 +116,8 @@ async fn more_records_than_lambda_hands_over_are_refused() {
 async fn a_batch_that_lambda_gave_up_enters_the_quarantine_and_voids_the_comparison() {
     let function = Function::start("moved").await;
     for pass in [Pass::VerifySource, Pass::VerifyTarget] {
-        let begun = function.sender.begin_comparison(pass, SegmentId::WHOLE).await.unwrap();
-        let mut slice = Slice::from(begun);
+        let started = function.sender.begin_comparison(pass, SegmentId::WHOLE).await.unwrap();
+        let mut slice = Slice::from(started);
         slice.page(0, None);
         function.sender.store_checkpoint(slice.checkpoint()).await.unwrap();
     }

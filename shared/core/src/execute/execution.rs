@@ -9,8 +9,8 @@ use super::error::AnswerError;
 use super::lanes::{Fill, Filled, Lanes};
 use super::merged::Merged;
 use super::position::{Position, Start, start};
-use super::reader::{Brought, ReadRequest};
 use super::reader::{PageSource, Reader};
+use super::reader::{ReadRequest, ReadResponse};
 use super::sequential::Sequential;
 use super::sorted::Counted;
 use super::sorted::Sorted;
@@ -38,12 +38,12 @@ pub struct Execution<T, P> {
     plan: P,
     lanes: Lanes,
     start: Start,
-    way: Way,
+    way: Strategy,
     fill: Option<Fill>,
 }
 
 /// How the accesses become one answer.
-enum Way {
+enum Strategy {
     Sequential(Sequential),
     Merged(Merged),
     Sorted(Sorted),
@@ -67,15 +67,15 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
         let mut lanes = Lanes::new(of, by, &start.lanes, options)?;
         let accesses = lanes.lanes.len();
         let way = match by.delivery {
-            _ if by.count => Way::Counted(Counted::new(accesses)),
-            Delivery::Sequential => Way::Sequential(Sequential::new(accesses)),
+            _ if by.count => Strategy::Counted(Counted::new(accesses)),
+            Delivery::Sequential => Strategy::Sequential(Sequential::new(accesses)),
             Delivery::Merged => {
-                Way::Merged(Merged::new(&Run { table: of, plan: by, lanes: &mut lanes, start: &start })?)
+                Strategy::Merged(Merged::new(&Run { table: of, plan: by, lanes: &mut lanes, start: &start })?)
             }
-            Delivery::SortedInMemory { items_max } => Way::Sorted(Sorted::new(accesses, items_max)),
+            Delivery::SortedInMemory { items_max } => Strategy::Sorted(Sorted::new(accesses, items_max)),
         };
         // Counting and sorting read everything at once.
-        let fill = matches!(way, Way::Counted(_) | Way::Sorted(_))
+        let fill = matches!(way, Strategy::Counted(_) | Strategy::Sorted(_))
             .then(|| Fill::of(&lanes, 0..accesses, lanes.page_items_max as usize));
         Ok(Execution { table, plan, lanes, start, way, fill })
     }
@@ -100,16 +100,16 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
                 }
             }
             *fill = match way {
-                Way::Sequential(way) if is_full => way.advance(&mut run)?,
-                Way::Merged(way) if is_full => way.advance(&mut run)?,
+                Strategy::Sequential(way) if is_full => way.advance(&mut run)?,
+                Strategy::Merged(way) if is_full => way.advance(&mut run)?,
                 _ => None,
             };
             if fill.is_none() {
                 let answer = match way {
-                    Way::Sequential(way) => way.finish(&run),
-                    Way::Merged(way) => way.finish(&run),
-                    Way::Sorted(way) => way.finish(&run, is_full),
-                    Way::Counted(way) => way.finish(&run),
+                    Strategy::Sequential(way) => way.finish(&run),
+                    Strategy::Merged(way) => way.finish(&run),
+                    Strategy::Sorted(way) => way.finish(&run, is_full),
+                    Strategy::Counted(way) => way.finish(&run),
                 };
                 return answer.map(Next::Answer);
             }
@@ -127,15 +127,15 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
     }
 
     /// Takes the response to the request of an access. An error ends the execution.
-    pub fn arrived(&mut self, access: usize, brought: Brought) -> Result<(), AnswerError> {
+    pub fn arrived(&mut self, access: usize, brought: ReadResponse) -> Result<(), AnswerError> {
         let Execution { table, lanes, way, fill, .. } = self;
         let table = (*table).borrow();
         lanes.take(table, access, brought)?;
         let (reader, lane) = (&lanes.readers[access], &mut lanes.lanes[access]);
         match way {
-            Way::Sorted(way) => way.arrived(table, reader, lane)?,
-            Way::Counted(way) => way.arrived(reader, lane)?,
-            Way::Sequential(_) | Way::Merged(_) => {}
+            Strategy::Sorted(way) => way.arrived(table, reader, lane)?,
+            Strategy::Counted(way) => way.arrived(reader, lane)?,
+            Strategy::Sequential(_) | Strategy::Merged(_) => {}
         }
         if let Some(fill) = fill {
             fill.arrived(lanes, access);

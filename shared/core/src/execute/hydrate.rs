@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::error::AnswerError;
-use super::page::{BatchGet, Got};
+use super::page::{BatchGet, BatchItems};
 use super::position::KeyValue;
 use super::reader::Reader;
 use crate::value::Item;
@@ -34,7 +34,7 @@ pub(super) fn batch(reader: &Reader, entries: &[Item]) -> Result<BatchGet, Answe
 }
 
 /// The items read for these entries, with the attributes that only their keys contain.
-pub(super) fn hydrate(reader: &Reader, entries: &[Item], got: Got) -> Result<Hydrated, AnswerError> {
+pub(super) fn hydrate(reader: &Reader, entries: &[Item], got: BatchItems) -> Result<Hydrated, AnswerError> {
     let shape = &reader.shape;
     let mut found: HashMap<Vec<KeyValue>, Item> = HashMap::with_capacity(got.items.len());
     for item in got.items {

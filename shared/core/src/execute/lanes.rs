@@ -10,7 +10,7 @@ use super::lane::{Lane, NextRead};
 use super::page::{PAGE_ITEMS_MAX, Page};
 use super::position::Progress;
 use super::reader::Reader;
-use super::reader::{Brought, Read, ReadRequest};
+use super::reader::{Read, ReadRequest, ReadResponse};
 use crate::model::Table;
 use crate::query::QueryPlan;
 use crate::value::Item;
@@ -128,19 +128,24 @@ impl Lanes {
     }
 
     /// Takes the response to a request.
-    pub(super) fn take(&mut self, table: &Table, number: usize, brought: Brought) -> Result<(), AnswerError> {
+    pub(super) fn take(
+        &mut self,
+        table: &Table,
+        number: usize,
+        brought: ReadResponse,
+    ) -> Result<(), AnswerError> {
         let Some((grant, entries)) = self.under_way.get_mut(number).and_then(Option::take) else {
             return Err(AnswerError::NotAsked);
         };
         self.under_way_count -= 1;
         let (reader, lane) = (&self.readers[number], &mut self.lanes[number]);
         match brought {
-            Brought::Page { page, calls } => {
+            ReadResponse::Page { page, calls } => {
                 self.items_read += page.scanned;
                 self.budget.settle(grant, page.consumed.units, page.scanned, calls);
                 lane.take_page(reader, Page { items: whole(table, page.items), ..page })
             }
-            Brought::Items(mut got) => {
+            ReadResponse::Items(mut got) => {
                 got.items = whole(table, got.items);
                 let hydrated = hydrate(reader, &entries, got)?;
                 self.budget.settle(grant, hydrated.units, 0, 1);

@@ -110,7 +110,7 @@ pub struct BatchGet {
 
 /// The result of a batch.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Got {
+pub struct BatchItems {
     /// The items that exist, in no order.
     pub items: Vec<Item>,
     /// The read units it cost.

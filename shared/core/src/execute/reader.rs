@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::budget::Price;
 use super::error::AnswerError;
-use super::page::{BatchGet, Fetch, Got, Page, PageRequest, QueryPage, ScanPage};
+use super::page::{BatchGet, BatchItems, Fetch, Page, PageRequest, QueryPage, ScanPage};
 use super::shape::Shape;
 use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::Condition;
@@ -221,7 +221,7 @@ pub enum Read {
 
 /// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Brought {
+pub enum ReadResponse {
     /// A page.
     Page {
         /// The page.
@@ -230,5 +230,5 @@ pub enum Brought {
         calls: u32,
     },
     /// Items by their keys.
-    Items(Got),
+    Items(BatchItems),
 }

@@ -93,7 +93,7 @@ impl Template {
             };
             patterns = patterns
                 .iter()
-                .flat_map(|begun| choices.iter().map(|choice| [begun.as_slice(), choice].concat()))
+                .flat_map(|started| choices.iter().map(|choice| [started.as_slice(), choice].concat()))
                 .collect();
         }
         patterns

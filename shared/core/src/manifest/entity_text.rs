@@ -10,7 +10,7 @@ use super::fields::Fields;
 use super::grammar;
 use super::name::check_id;
 use super::node::{Node, Text, TomlEntry};
-use super::when::{Askable, conditions};
+use super::when::{TestableAttributes, conditions};
 use crate::key::KeyRole;
 use crate::model::{Attribute, Expect, When, WhenTest};
 use crate::value::AttributeValue;
@@ -121,8 +121,9 @@ fn written_when(
     findings: &mut Findings<'_>,
 ) -> Vec<When> {
     let before = findings.errors();
-    let askable = Askable { table: around.table, attributes: around.attributes, own_keys: around.own_keys };
-    let when = conditions(node, &fields.what("when"), askable, findings);
+    let testable =
+        TestableAttributes { table: around.table, attributes: around.attributes, own_keys: around.own_keys };
+    let when = conditions(node, &fields.what("when"), testable, findings);
     if when.is_empty() && findings.errors() == before {
         findings
             .report(Code::EntityWithoutWhen, node.span.clone(), format!("{} is empty", fields.what("when")))

@@ -17,7 +17,7 @@ use super::questions::find_table;
 use super::suggest::did_you_mean;
 use super::table_text::TableText;
 use super::values::{untyped_value, value_of};
-use super::when::{Askable, conditions};
+use super::when::{TestableAttributes, conditions};
 use crate::model::Retrofit;
 use crate::value::AttributeValue;
 
@@ -59,8 +59,9 @@ fn retrofit(
     let set = set(to, &fields, findings);
     let only = fields.node("only").map(|node| {
         let own_keys = from.own_keys();
-        let askable = Askable { table: from.id.value, attributes: &from.attributes, own_keys: &own_keys };
-        conditions(node, &fields.what("only"), askable, findings)
+        let testable =
+            TestableAttributes { table: from.id.value, attributes: &from.attributes, own_keys: &own_keys };
+        conditions(node, &fields.what("only"), testable, findings)
     });
 
     let changes = Changes { rename: &rename, drop: &drop, set: &set };

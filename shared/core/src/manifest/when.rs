@@ -16,7 +16,7 @@ use crate::value::AttributeValue;
 
 /// What conditions may test: the declared attributes, and the prefixes of the table's own folded keys.
 #[derive(Clone, Copy)]
-pub(super) struct Askable<'s> {
+pub(super) struct TestableAttributes<'s> {
     pub(super) table: &'s str,
     pub(super) attributes: &'s Attributes,
     pub(super) own_keys: &'s [String],
@@ -26,25 +26,25 @@ pub(super) struct Askable<'s> {
 pub(super) fn conditions(
     node: &Node<'_>,
     what: &str,
-    askable: Askable<'_>,
+    testable: TestableAttributes<'_>,
     findings: &mut Findings<'_>,
 ) -> Vec<When> {
     let entries = node.entries(findings, what);
-    entries.iter().filter_map(|entry| condition(entry, what, askable, findings)).collect()
+    entries.iter().filter_map(|entry| condition(entry, what, testable, findings)).collect()
 }
 
 fn condition(
     entry: &TomlEntry<'_>,
     what: &str,
-    askable: Askable<'_>,
+    testable: TestableAttributes<'_>,
     findings: &mut Findings<'_>,
 ) -> Option<When> {
     let name = entry.name.value;
     let of = format!("`{name}` in {what}");
-    if askable.attributes.get(name).is_none() && askable.own_keys.iter().any(|key| key == name) {
+    if testable.attributes.get(name).is_none() && testable.own_keys.iter().any(|key| key == name) {
         return key_prefix(entry, &of, findings);
     }
-    let attribute = askable.attributes.find(&entry.name, askable.table, findings)?;
+    let attribute = testable.attributes.find(&entry.name, testable.table, findings)?;
     let test = match entry.node.value {
         DeValue::Table(_) => test(entry, &of, findings)?,
         DeValue::Array(_) => {

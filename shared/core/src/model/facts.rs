@@ -64,7 +64,7 @@ pub(crate) struct KeyFacts {
     pub(crate) unpromised: Vec<SmolStr>,
     /// The tests that a request must have to select a partition, as far as they are known without folding. Empty if the
     /// key depends on the entity.
-    pub(crate) leads: Vec<Lead>,
+    pub(crate) leads: Vec<PartitionInput>,
     /// The share of a partition that is left by the listed values of its key's attributes. 1 if the key depends on the entity.
     pub(crate) listed_share: f64,
     /// How many attributes of the partition key have no listed values. 0 if the key depends on the entity.
@@ -73,7 +73,7 @@ pub(crate) struct KeyFacts {
 
 /// An attribute without which no partition can be named.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Lead {
+pub(crate) struct PartitionInput {
     pub(crate) attribute: SmolStr,
     /// Must it be one value, or does any test narrow the partition?
     pub(crate) by_equality: bool,

@@ -22,11 +22,11 @@ pub const BATCH_RECORDS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub struct Batch {
     /// For each record: what became of it. An earlier record of an item shares the fate of its last one.
-    fates: Vec<Fate>,
+    fates: Vec<RecordState>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Fate {
+enum RecordState {
     /// The record at this place is applied instead.
     With(usize),
     Open,
@@ -47,7 +47,7 @@ impl Batch {
     /// older old image if its own has no key at risk: in place, it shows which keys the updates have made wrong.
     pub fn of(job: &Job, records: &mut [Received]) -> Batch {
         let mut last: HashMap<SourceKey, usize> = HashMap::with_capacity(records.len());
-        let mut fates = vec![Fate::Open; records.len()];
+        let mut fates = vec![RecordState::Open; records.len()];
         for at in 0..records.len() {
             let Received::Change(record) = &records[at] else { continue };
             let Some(key) = SourceKey::of(job.mapping().source(), &record.key) else { continue };
@@ -61,7 +61,7 @@ impl Batch {
             } else {
                 (before, at)
             };
-            fates[left] = Fate::With(kept);
+            fates[left] = RecordState::With(kept);
             let has_keys = |record: &Received| match record {
                 Received::Change(ChangeRecord { old: Some(old), .. }) => {
                     !job.mapping().keys_at_risk(old).is_empty()
@@ -82,20 +82,20 @@ impl Batch {
 
     /// The places of the records to be applied.
     pub fn open(&self) -> Vec<usize> {
-        (0..self.fates.len()).filter(|&at| self.fates[at] == Fate::Open).collect()
+        (0..self.fates.len()).filter(|&at| self.fates[at] == RecordState::Open).collect()
     }
 
     /// Notes what became of the record at this place.
     pub fn ended(&mut self, at: usize, disposition: Disposition) {
-        self.fates[at] = Fate::Ended(disposition);
+        self.fates[at] = RecordState::Ended(disposition);
     }
 
     /// The outcome of the record at this place; a record without one has failed.
     pub fn disposition(&self, at: usize) -> Disposition {
         match &self.fates[at] {
-            Fate::Ended(disposition) => disposition.clone(),
-            Fate::Open => Disposition::Failed,
-            Fate::With(kept) => self.disposition(*kept),
+            RecordState::Ended(disposition) => disposition.clone(),
+            RecordState::Open => Disposition::Failed,
+            RecordState::With(kept) => self.disposition(*kept),
         }
     }
 
@@ -107,6 +107,6 @@ impl Batch {
 
     /// How many records are covered by a later one of the same item.
     pub fn covered(&self) -> usize {
-        self.fates.iter().filter(|fate| matches!(fate, Fate::With(_))).count()
+        self.fates.iter().filter(|fate| matches!(fate, RecordState::With(_))).count()
     }
 }

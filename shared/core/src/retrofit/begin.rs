@@ -51,8 +51,8 @@ impl Job {
             return ItemTask::entering(self, Quarantined::record(fence));
         };
         let key = Arc::new(key);
-        let begun = ItemMachine::apply(self, &source, &key, old, new, fence);
-        ItemTask::new(key, begun)
+        let started = ItemMachine::apply(self, &source, &key, old, new, fence);
+        ItemTask::new(key, started)
     }
 
     /// Looks at a change of the table that this job writes to, which its writers should not make: `epoch` is that of its stream.
@@ -61,8 +61,8 @@ impl Job {
         let source = key.as_ref().and_then(|key| SourceKey::of(self.mapping().source(), key));
         match (key, source) {
             (Some(key), Some(source)) => {
-                let begun = ItemMachine::late(self, &source, &key, record, epoch);
-                ItemTask::new(Arc::new(key), begun)
+                let started = ItemMachine::late(self, &source, &key, record, epoch);
+                ItemTask::new(Arc::new(key), started)
             }
             // No item of the open table can have this place.
             _ => ItemTask::over(record.key.clone(), TaskResult::NotSelected),
@@ -76,8 +76,8 @@ impl Job {
             return ItemTask::entering(self, Quarantined::record(Fence::of_scan(self.epoch())));
         };
         let key = Arc::new(key);
-        let begun = ItemMachine::backfill(self, &key, item, careful);
-        ItemTask::new(key, begun)
+        let started = ItemMachine::backfill(self, &key, item, careful);
+        ItemTask::new(key, started)
     }
 
     /// Reads a source item again and makes the target what it should be.
@@ -93,8 +93,8 @@ impl Job {
         let place = self.mapping().target().key_of(target).filter(|_| is_ours)?;
         let key = Arc::new(self.mapping().origin(&place)?);
         let source = SourceKey::of(self.mapping().source(), &key)?;
-        let begun = ItemMachine::rewrite(self, &source, &key);
-        Some(ItemTask::new(key, begun))
+        let started = ItemMachine::rewrite(self, &source, &key);
+        Some(ItemTask::new(key, started))
     }
 
     /// Carries an item over as its table has it now, because this change of it has not arrived. The record's own image is not written:
@@ -153,7 +153,7 @@ impl Job {
             return ItemTask::over(key.clone(), TaskResult::Unchanged);
         };
         let key = Arc::new(key.clone());
-        let begun = ItemMachine::repair(self, &source, &key, failed);
-        ItemTask::new(key, begun)
+        let started = ItemMachine::repair(self, &source, &key, failed);
+        ItemTask::new(key, started)
     }
 }

@@ -67,7 +67,7 @@ pub const OLD: &str = "old";
 pub const NEW: &str = "new";
 
 /// How long a replicator may use a cached head, in milliseconds.
-pub const LOOK_MS_MAX: u64 = 1_000;
+pub const STATE_CACHE_MS_MAX: u64 = 1_000;
 /// How many seconds to wait after a change of the row, until no write of the phase before is in flight. `seconds` is the longest time
 /// that a worker runs. Two more: a replicator uses a cached head for a second, and times in the row are whole seconds.
 pub fn wait_after_change(seconds: u64) -> u64 {

@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_gate_closes_by_itself() {
-        let running = RetrofitState::begun(job("moved").mapping(), Some("stream-1"));
+        let running = RetrofitState::started(job("moved").mapping(), Some("stream-1"));
         let tidy = running.to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap();
         let head = tidy.swept();
         let well = Evidence {
@@ -212,7 +212,7 @@ mod tests {
         for head in [running, tidy] {
             assert_eq!(closed(&head, &well), [Gate::Tombstones]);
         }
-        let ledger = RetrofitState::begun(job("rekeyed").mapping(), Some("stream-1"));
+        let ledger = RetrofitState::started(job("rekeyed").mapping(), Some("stream-1"));
         assert_eq!(closed(&ledger, &well), []);
         let ledger = ledger.to(Phase::Tidy).unwrap();
         assert_eq!(closed(&ledger, &well), [Gate::Tidying]);
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn after_a_switch_only_the_quarantine_blocks_the_way_back() {
-        let running = RetrofitState::begun(job("moved").mapping(), Some("stream-1"));
+        let running = RetrofitState::started(job("moved").mapping(), Some("stream-1"));
         let reversed = RetrofitState { phase: Phase::Reversed, ..running };
         assert_eq!(closed(&reversed, &Evidence::default()), [], "it has no backfill");
         let evidence = Evidence { quarantined: 2, ..Evidence::default() };
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn in_place_nothing_is_to_open_after_the_switch() {
-        let running = RetrofitState::begun(job("inPlace").mapping(), None);
+        let running = RetrofitState::started(job("inPlace").mapping(), None);
         let open = RetrofitState { phase: Phase::CutOver, ..running };
         assert_eq!(closed(&open, &Evidence::default()), []);
         let command = format!("keyfold retrofit finish {}", open.retrofit);

@@ -472,7 +472,7 @@ impl Mapping {
     }
 }
 
-/// Does an item carry anything that retrofits keep on items? Few do, and to look at all names costs less than to look for each.
+/// Does an item carry anything that retrofits keep on items? Few do, and one pass over all names costs less than a lookup of each.
 fn has_own(item: &Item) -> bool {
     item.keys().any(|name| is_own(name))
 }

@@ -58,7 +58,7 @@ pub use effect::{
     TableFacts, TablePolicy,
 };
 pub use finish::Finish;
-pub use operation::{Command, Doing, Operation, Step, takes_back};
+pub use operation::{Command, Operation, OperationStatus, Step, takes_back};
 pub use outcome::{BacklogReport, End, OpenTable, Outcome};
 pub use readers::Readers;
 pub use revise::Revise;

@@ -187,14 +187,15 @@ pub fn verdict(
 ) -> Option<ComparisonResult> {
     let mut runs: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
     for segment in segments {
-        let Some(begun) = segment.mark().and_then(ComparisonStart::read).filter(|begun| begun.counts_at(now))
+        let Some(started) =
+            segment.mark().and_then(ComparisonStart::read).filter(|started| started.counts_at(now))
         else {
             continue;
         };
         let (done, found, age) = runs.entry(segment.segment().total()).or_default();
         *done += u64::from(segment.is_done());
         *found += differences_of(segment);
-        *age = (*age).max(now.seconds.saturating_sub(begun.seconds));
+        *age = (*age).max(now.seconds.saturating_sub(started.seconds));
     }
     let wanted = |total: u32| u64::from(total) * comparison(protocol).len() as u64;
     let complete = runs.iter().filter(|(total, (done, ..))| *done == wanted(**total));
@@ -251,28 +252,28 @@ mod tests {
     use crate::retrofit::Slice;
     use crate::retrofit::tests::job;
 
-    fn begun(mark: &str) -> ComparisonStart {
+    fn started(mark: &str) -> ComparisonStart {
         ComparisonStart { mark: mark.to_owned(), version: 3, seconds: 1_000 }
     }
 
     /// A segment that was read to its end, and the classes that were found.
-    fn segment(pass: Pass, at: (u32, u32), begun: &ComparisonStart, found: &[&str]) -> Checkpoint {
+    fn segment(pass: Pass, at: (u32, u32), started: &ComparisonStart, found: &[&str]) -> Checkpoint {
         let segment = SegmentId::new(at.0, at.1).unwrap();
-        let begun = Checkpoint::start(&job("moved"), pass, segment).marked(Some(begun.text()));
-        let mut slice = Slice::from(begun);
+        let started = Checkpoint::start(&job("moved"), pass, segment).marked(Some(started.text()));
+        let mut slice = Slice::from(started);
         let page = slice.page(found.len(), None);
         found.iter().for_each(|class| slice.counted(page, class));
         slice.checkpoint().clone()
     }
 
-    fn both(total: u32, begun: &ComparisonStart, found: &[&str]) -> [Checkpoint; 2] {
-        [Pass::VerifySource, Pass::VerifyTarget].map(|pass| segment(pass, (0, total), begun, found))
+    fn both(total: u32, started: &ComparisonStart, found: &[&str]) -> [Checkpoint; 2] {
+        [Pass::VerifySource, Pass::VerifyTarget].map(|pass| segment(pass, (0, total), started, found))
     }
 
     #[test]
     fn a_comparison_counts_when_both_sides_are_complete_under_the_mark() {
         let (source, target) = (Pass::VerifySource, Pass::VerifyTarget);
-        let now = begun("m");
+        let now = started("m");
         let mut rows = vec![
             segment(source, (0, 2), &now, &["same", "missing"]),
             segment(source, (1, 2), &now, &["expired", "repaired", "in-flight"]),
@@ -281,19 +282,19 @@ mod tests {
         let found =
             |rows: &[Checkpoint]| verdict(Protocol::Fenced, &now, rows).map(|verdict| verdict.differences);
         assert_eq!(found(&rows), None, "a segment of the target is missing");
-        rows.push(segment(target, (1, 2), &begun("before"), &["same"]));
+        rows.push(segment(target, (1, 2), &started("before"), &["same"]));
         assert_eq!(found(&rows), None, "and was compared before the last write");
         rows[3] = segment(target, (1, 2), &now, &["extra", "collision"]);
         assert_eq!(found(&rows), Some(3));
         let in_place = verdict(Protocol::InPlace, &now, &rows[..2]).unwrap();
         assert_eq!(in_place.differences, 1, "in place there is one side");
-        assert_eq!(verdict(Protocol::Fenced, &begun(""), &rows), None);
+        assert_eq!(verdict(Protocol::Fenced, &started(""), &rows), None);
     }
 
     #[test]
     fn a_change_of_the_retrofits_row_voids_what_was_compared_before() {
-        let rows = both(1, &begun("m"), &["same"]);
-        let now = |version, seconds| ComparisonStart { version, seconds, ..begun("m") };
+        let rows = both(1, &started("m"), &["same"]);
+        let now = |version, seconds| ComparisonStart { version, seconds, ..started("m") };
         let clean = Some(ComparisonResult { differences: 0, age_seconds: 500 });
         assert_eq!(verdict(Protocol::Fenced, &now(3, 1_500), &rows), clean);
         assert_eq!(verdict(Protocol::Fenced, &now(4, 1_500), &rows), None, "undone, and cut over again");
@@ -301,7 +302,7 @@ mod tests {
 
     #[test]
     fn of_several_comparisons_the_worst_counts() {
-        let now = begun("m");
+        let now = started("m");
         let (clean, half) = (both(1, &now, &["same"]), both(4, &now, &["different"]));
         let found = |rows: &[Checkpoint]| verdict(Protocol::Fenced, &now, rows).map(|it| it.differences);
         assert_eq!(found(&[&clean[..], &half[..1]].concat()), Some(1));
@@ -311,7 +312,7 @@ mod tests {
     #[test]
     fn a_backfill_with_another_number_of_segments_counts_by_itself() {
         let of = |at, done| {
-            let row = segment(Pass::Backfill, at, &begun("m"), &["written"]);
+            let row = segment(Pass::Backfill, at, &started("m"), &["written"]);
             let open = Checkpoint::start(&job("moved"), Pass::Backfill, row.segment());
             if done { row } else { open }
         };

@@ -140,7 +140,7 @@ mod tests {
     fn filling(name: &str, phase: Option<Phase>) -> Filling {
         let mapping = job(name).mapping().clone();
         let head =
-            phase.map(|phase| RetrofitState { phase, ..RetrofitState::begun(&mapping, Some("stream-1")) });
+            phase.map(|phase| RetrofitState { phase, ..RetrofitState::started(&mapping, Some("stream-1")) });
         Filling { mapping, head, segments: Vec::new(), more: false }
     }
 

@@ -55,7 +55,7 @@ pub(super) fn is(attribute: impl Into<String>, comparison: Comparison) -> Condit
 #[derive(Debug, Clone, PartialEq)]
 pub enum Response {
     /// The item, or its absence.
-    Got(Option<Item>),
+    Item(Option<Item>),
     /// It was written, all of it.
     Written,
     /// The write's guard did not hold.

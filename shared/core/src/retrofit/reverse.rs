@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn only_a_table_whose_writers_may_move_next_is_asked_about() {
         use Phase::*;
-        let head = RetrofitState::begun(job("moved").mapping(), None);
+        let head = RetrofitState::started(job("moved").mapping(), None);
         for phase in [Running, Tidying, Tidy, Closing, Reversed, Returning, Settled, CutOver, Abandoned] {
             let head = RetrofitState { phase, ..head.clone() };
             assert_eq!(head.would_carry(Direction::Reverse), phase == Tidy, "{phase:?}");

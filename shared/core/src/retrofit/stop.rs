@@ -33,7 +33,7 @@ const STATEMENT: &str = "Statement";
 
 /// Who may write to a table, as far as the retrofit is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableDoor {
+pub enum WriteAccess {
     /// The same principals as before.
     Open,
     /// Only the roles that carry changes to it: it follows the other table.
@@ -42,13 +42,13 @@ pub enum TableDoor {
     Shut,
 }
 
-impl TableDoor {
+impl WriteAccess {
     /// The principals whose writes a policy denies; `None` without a policy.
     pub fn denied(self) -> Option<&'static str> {
         match self {
-            TableDoor::Open => None,
-            TableDoor::Followers => Some("all but those who carry changes to it"),
-            TableDoor::Shut => Some("everybody"),
+            WriteAccess::Open => None,
+            WriteAccess::Followers => Some("all but those who carry changes to it"),
+            WriteAccess::Shut => Some("everybody"),
         }
     }
 }
@@ -68,20 +68,24 @@ pub enum PolicyError {
 impl RetrofitState {
     /// Who may write to this table now: the source, from which changes lead there, or the target. `Open` where writers stop by
     /// themselves.
-    pub fn door(&self, table: Direction) -> TableDoor {
+    pub fn door(&self, table: Direction) -> WriteAccess {
         if self.exempt.is_empty() {
-            return TableDoor::Open;
+            return WriteAccess::Open;
         }
         match (self.phase, table) {
-            (Phase::Closing, Direction::Forward) | (Phase::Returning, Direction::Reverse) => TableDoor::Shut,
+            (Phase::Closing, Direction::Forward) | (Phase::Returning, Direction::Reverse) => {
+                WriteAccess::Shut
+            }
             // A settled retrofit does not follow the source: a write there would be lost.
             (
                 Phase::Reversed | Phase::Returning | Phase::Settled | Phase::Finalising | Phase::Finalised,
                 Direction::Forward,
-            ) => TableDoor::Followers,
+            ) => WriteAccess::Followers,
             // Once its writers were let in, they can come back too early.
-            (Phase::Tidy | Phase::Closing, Direction::Reverse) if self.was_reversed() => TableDoor::Followers,
-            _ => TableDoor::Open,
+            (Phase::Tidy | Phase::Closing, Direction::Reverse) if self.was_reversed() => {
+                WriteAccess::Followers
+            }
+            _ => WriteAccess::Open,
         }
     }
 
@@ -89,22 +93,22 @@ impl RetrofitState {
     pub fn policy(
         &self,
         table_arn: &str,
-        door: TableDoor,
+        door: WriteAccess,
         policy: Option<&str>,
     ) -> Result<Option<String>, PolicyError> {
         let name = statement_name(&self.retrofit);
         with_statement(&name, self.statement(&name, table_arn, door), policy)
     }
 
-    fn statement(&self, name: &str, table_arn: &str, door: TableDoor) -> Option<Value> {
+    fn statement(&self, name: &str, table_arn: &str, door: WriteAccess) -> Option<Value> {
         let mut statement = json!({
             "Sid": name, "Effect": "Deny", "Principal": "*", "Action": DENIED_ACTIONS, "Resource": table_arn,
         });
         match door {
-            TableDoor::Open => return None,
-            TableDoor::Shut => {}
+            WriteAccess::Open => return None,
+            WriteAccess::Shut => {}
             // A role's own ARN, whatever the name of its session. `NotPrincipal` would hit roles with a permissions boundary.
-            TableDoor::Followers => {
+            WriteAccess::Followers => {
                 statement["Condition"] = json!({ "ArnNotEquals": { "aws:PrincipalArn": self.exempt } });
             }
         }
@@ -174,13 +178,13 @@ mod tests {
     fn head() -> RetrofitState {
         RetrofitState {
             exempt: vec!["arn:aws:iam::1:role/replicator".to_owned()],
-            ..RetrofitState::begun(job("moved").mapping(), None)
+            ..RetrofitState::started(job("moved").mapping(), None)
         }
     }
 
     #[test]
     fn each_phase_says_which_table_is_closed() {
-        use {Phase::*, TableDoor::*};
+        use {Phase::*, WriteAccess::*};
         let doors = |phase, was_reversed: bool| {
             let mut head = RetrofitState { phase, ..head() };
             if was_reversed {
@@ -208,7 +212,7 @@ mod tests {
         let head = head();
         let before =
             r#"{"Version":"2012-10-17","Id":"theirs","Statement":{"Sid":"Theirs","Effect":"Allow"}}"#;
-        let shut = head.policy(ARN, TableDoor::Shut, Some(before)).unwrap().unwrap();
+        let shut = head.policy(ARN, WriteAccess::Shut, Some(before)).unwrap().unwrap();
         let read: Value = serde_json::from_str(&shut).unwrap();
         assert_eq!(read["Id"], "theirs");
         assert_eq!(read["Statement"][0]["Sid"], "Theirs");
@@ -216,23 +220,23 @@ mod tests {
         assert_eq!(read["Statement"][1]["Resource"], ARN);
         assert_eq!(read["Statement"][1].get("Condition"), None);
         // Again changes nothing; another door takes the statement's place.
-        assert_eq!(head.policy(ARN, TableDoor::Shut, Some(&shut)).unwrap().unwrap(), shut);
-        let followers = head.policy(ARN, TableDoor::Followers, Some(&shut)).unwrap().unwrap();
+        assert_eq!(head.policy(ARN, WriteAccess::Shut, Some(&shut)).unwrap().unwrap(), shut);
+        let followers = head.policy(ARN, WriteAccess::Followers, Some(&shut)).unwrap().unwrap();
         let read: Value = serde_json::from_str(&followers).unwrap();
         assert_eq!(read["Statement"].as_array().unwrap().len(), 2);
         assert_eq!(
             read["Statement"][1]["Condition"]["ArnNotEquals"]["aws:PrincipalArn"][0],
             "arn:aws:iam::1:role/replicator"
         );
-        let open = head.policy(ARN, TableDoor::Open, Some(&followers)).unwrap().unwrap();
+        let open = head.policy(ARN, WriteAccess::Open, Some(&followers)).unwrap().unwrap();
         assert!(
             same_policy(Some(&open), Some(&before.replace("{\"Sid", "[{\"Sid").replace("}}", "}]}"))),
             "{open}"
         );
         // Where there was none, none is left.
-        let alone = head.policy(ARN, TableDoor::Shut, None).unwrap();
-        assert_eq!(head.policy(ARN, TableDoor::Open, alone.as_deref()).unwrap(), None);
-        assert_eq!(head.policy(ARN, TableDoor::Open, None).unwrap(), None);
+        let alone = head.policy(ARN, WriteAccess::Shut, None).unwrap();
+        assert_eq!(head.policy(ARN, WriteAccess::Open, alone.as_deref()).unwrap(), None);
+        assert_eq!(head.policy(ARN, WriteAccess::Open, None).unwrap(), None);
         assert_eq!(lifted_policy(&head.retrofit, Some(&shut)).unwrap().unwrap(), open);
         assert_eq!(lifted_policy("another", Some(&shut)).unwrap().unwrap(), shut);
     }
@@ -243,23 +247,23 @@ mod tests {
             RetrofitState { retrofit: "a-b".to_owned(), ..head() },
             RetrofitState { retrofit: "ab".to_owned(), ..head() },
         );
-        let first = one.policy(ARN, TableDoor::Shut, None).unwrap();
-        let both = two.policy(ARN, TableDoor::Shut, first.as_deref()).unwrap();
-        let left = one.policy(ARN, TableDoor::Open, both.as_deref()).unwrap();
-        assert!(same_policy(left.as_deref(), two.policy(ARN, TableDoor::Shut, None).unwrap().as_deref()));
+        let first = one.policy(ARN, WriteAccess::Shut, None).unwrap();
+        let both = two.policy(ARN, WriteAccess::Shut, first.as_deref()).unwrap();
+        let left = one.policy(ARN, WriteAccess::Open, both.as_deref()).unwrap();
+        assert!(same_policy(left.as_deref(), two.policy(ARN, WriteAccess::Shut, None).unwrap().as_deref()));
     }
 
     #[test]
     fn a_policy_that_cannot_be_is_refused() {
         for text in ["", "[]", r#"{"Statement":"x"}"#] {
             assert_eq!(
-                head().policy(ARN, TableDoor::Shut, Some(text)),
+                head().policy(ARN, WriteAccess::Shut, Some(text)),
                 Err(PolicyError::Unreadable),
                 "{text}"
             );
         }
         let large = json!({ "Statement": [{ "Sid": "x".repeat(POLICY_BYTES_MAX) }] }).to_string();
-        let refused = head().policy(ARN, TableDoor::Shut, Some(&large));
+        let refused = head().policy(ARN, WriteAccess::Shut, Some(&large));
         assert!(matches!(refused, Err(PolicyError::TooLarge { bytes }) if bytes > POLICY_BYTES_MAX));
     }
 }

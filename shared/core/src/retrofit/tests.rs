@@ -140,7 +140,7 @@ fn a_retrofit_begins_only_apart_from_others_and_above_what_they_left() {
         "[retrofits.again]\nfrom = \"old\"\nto = \"new\"\n\n[retrofits.rekeyed]",
     );
     let again = Mapping::of(&parse("keyfold.toml", &text).model.unwrap(), "again").unwrap();
-    let head = RetrofitState::begun(moved.mapping(), Some("stream-1"));
+    let head = RetrofitState::started(moved.mapping(), Some("stream-1"));
     let code = |head: &RetrofitState, other: &Mapping| {
         head.check_apart(moved.mapping(), other).err().map(|error| error.code())
     };
@@ -149,9 +149,9 @@ fn a_retrofit_begins_only_apart_from_others_and_above_what_they_left() {
     assert_eq!(code(&head, moved.mapping()), None, "itself");
     let given_up = RetrofitState { epoch: Epoch::new(2).unwrap(), phase: Phase::Abandoned, ..head };
     assert_eq!(code(&given_up, &again), None);
-    let begun = |job: &Job| RetrofitState::begun(job.mapping(), Some("stream-1"));
+    let started = |job: &Job| RetrofitState::started(job.mapping(), Some("stream-1"));
     let after = |job: &Job, others: &[RetrofitState], traces: bool| {
-        begun(job).after(others, traces.then(|| "items".to_owned())).map(|head| head.epoch.number())
+        started(job).after(others, traces.then(|| "items".to_owned())).map(|head| head.epoch.number())
     };
     assert_eq!(after(&moved, &[], false), Ok(1));
     assert_eq!(after(&moved, std::slice::from_ref(&given_up), true), Ok(3), "older fences give way");
@@ -165,7 +165,7 @@ fn a_retrofit_begins_only_apart_from_others_and_above_what_they_left() {
 fn after_the_cut_over_neither_a_backfill_nor_a_repair_may_write() {
     for (name, open) in [("moved", false), ("rekeyed", false), ("inPlace", true)] {
         let job = job(name);
-        let head = RetrofitState::begun(job.mapping(), Some("stream-1"));
+        let head = RetrofitState::started(job.mapping(), Some("stream-1"));
         assert_eq!(head.check_filling(job.mapping()), Ok(()));
         let over = head.to(Phase::CutOver).unwrap();
         assert_eq!(over.check_open(job.mapping()), Ok(()), "the stream is still followed");
@@ -219,7 +219,7 @@ fn an_item_that_cannot_be_mapped_goes_into_quarantine_with_its_key_and_sequence(
     bad.insert("accessedBy".to_owned(), AttributeValue::N("1".to_owned()));
     let mut task = job.apply(&record("5", "1", Some(bad)));
     assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { role: TableRole::Target, .. })));
-    let write = write(task.respond(&job, Response::Got(None)));
+    let write = write(task.respond(&job, Response::Item(None)));
     let entry = Quarantined::read(put_item(&write)).unwrap();
     assert_eq!((write.role, entry.code.as_str()), (TableRole::Control, "item-key-not-foldable"));
     assert_eq!(entry.key.as_ref(), Some(task.key()));
@@ -242,7 +242,7 @@ fn a_record_that_does_not_fit_and_is_superseded_does_not_enter_the_quarantine() 
             for name in [attributes::FENCE_ATTRIBUTE, control::FENCE] {
                 there.insert(name.to_owned(), fence(known).value());
             }
-            let step = task.respond(&job, Response::Got(Some(there)));
+            let step = task.respond(&job, Response::Item(Some(there)));
             assert_eq!(step == TaskStep::Done(TaskResult::Superseded), superseded, "{name}, {known}");
         }
     }
@@ -258,10 +258,10 @@ fn a_repair_writes_only_over_what_it_read_and_frees_the_item() {
     let mut task = job.release(&entry).unwrap();
     assert!(matches!(task.start(&job), TaskStep::Send(Request::Get { role: TableRole::Target, .. })));
     assert!(matches!(
-        task.respond(&job, Response::Got(None)),
+        task.respond(&job, Response::Item(None)),
         TaskStep::Send(Request::Get { role: TableRole::Source, .. })
     ));
-    let put = write(task.respond(&job, Response::Got(Some(event("1", "joe")))));
+    let put = write(task.respond(&job, Response::Item(Some(event("1", "joe")))));
     assert_eq!((&put.guard, &put_item(&put)[attributes::FENCE_ATTRIBUTE]), (&Guard::Absent, &fence.value()));
     let leave = write(task.respond(&job, Response::Written));
     assert_eq!((leave.role, leave.guard), (TableRole::Control, Guard::equals(control::FENCE, fence.value())));
@@ -276,7 +276,7 @@ fn a_move_changes_ledger_and_both_places_at_once() {
     let mut first = job.backfill(event("1", "joe"), false);
     let TaskStep::Send(Request::Transact(writes)) = first.start(&job) else { panic!() };
     let row = put_item(&writes[0]).clone();
-    let TaskStep::Send(Request::Transact(writes)) = task.respond(&job, Response::Got(Some(row))) else {
+    let TaskStep::Send(Request::Transact(writes)) = task.respond(&job, Response::Item(Some(row))) else {
         panic!()
     };
     let places: Vec<_> = writes.iter().map(|write| write.role).collect();
@@ -388,7 +388,7 @@ fn a_retrofit_survives_a_change_of_the_manifest_that_alters_no_byte_and_no_other
     let same = mapping(MANIFEST);
     let grown = mapping(&MANIFEST.replace("\"new-events\"", "\"new-events\"\nexpect = { items = 9 }"));
     let other = mapping(&MANIFEST.replace("{resourceId}-{accessedBy}", "{resourceId}/{accessedBy}"));
-    let head = RetrofitState::begun(&same, Some("stream-1"));
+    let head = RetrofitState::started(&same, Some("stream-1"));
     assert_eq!((head.check_open(&same), head.check_open(&grown)), (Ok(()), Ok(())));
     assert_eq!(head.check(&other).unwrap_err().code(), "mapping-changed");
 
@@ -421,7 +421,7 @@ fn after_reads(
             TaskStep::Send(Request::Get { role: asked, .. }) => assert_eq!(*asked, role, "in this order"),
             _ => return step,
         }
-        step = task.respond(job, Response::Got(item.cloned()));
+        step = task.respond(job, Response::Item(item.cloned()));
     }
     step
 }
@@ -633,27 +633,27 @@ fn an_item_is_written_once_more_where_it_is_right_and_only_where_it_is() {
 #[test]
 fn a_head_that_keeps_rows_never_takes_that_back() {
     let job = job("moved");
-    let begun = RetrofitState::begun(job.mapping(), Some("stream-1"));
+    let started = RetrofitState::started(job.mapping(), Some("stream-1"));
     let stored = |head: &RetrofitState| match head.store(None).action {
         Action::Put(row) => row,
         other => panic!("{other:?}"),
     };
-    let tidying = begun.to(Phase::Tidying).unwrap();
+    let tidying = started.to(Phase::Tidying).unwrap();
     let tidy = tidying.to(Phase::Tidy).unwrap().effective_since(7);
     let over = tidy.swept().to(Phase::CutOver).unwrap();
     let back = over.to(over.undone()).unwrap();
-    let kept = [&begun, &tidying, &tidy, &over, &back].map(RetrofitState::tracking);
+    let kept = [&started, &tidying, &tidy, &over, &back].map(RetrofitState::tracking);
     let (first, both, rows) = (Tracking::Tombstones, Tracking::TombstonesAndRows, Tracking::Rows);
     assert_eq!(kept, [first, both, rows, rows, rows]);
     assert_eq!((back.phase, back.leaves_tombstones()), (Phase::Tidy, false));
     assert_eq!(over.to(Phase::Running).unwrap_err().code(), "wrong-phase");
-    assert_eq!(begun.undone(), Phase::Running);
+    assert_eq!(started.undone(), Phase::Running);
     for head in [&tidying, &tidy, &over, &back, &over.to(Phase::Finalising).unwrap()] {
         let row = stored(head);
         assert_eq!(RetrofitState::read("moved", Some(&row)).as_ref(), Ok(head));
         assert_eq!(head.job(job.mapping().clone()).tracking(), head.tracking());
     }
-    let in_place = RetrofitState::begun(self::job("inPlace").mapping(), Some("stream-1"));
+    let in_place = RetrofitState::started(self::job("inPlace").mapping(), Some("stream-1"));
     for phase in [Phase::Tidying, Phase::Tidy] {
         assert_eq!(in_place.to(phase).unwrap_err().code(), "nothing-to-tidy");
     }
@@ -665,25 +665,27 @@ fn a_head_that_keeps_rows_never_takes_that_back() {
 #[test]
 fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     let job = job("rekeyed");
-    let begun = RetrofitState::begun(job.mapping(), Some("stream-1"));
-    assert_eq!(begun.to(Phase::Tidying).unwrap_err().code(), "wrong-phase");
-    let tidy = begun.to(Phase::Tidy).unwrap();
+    let started = RetrofitState::started(job.mapping(), Some("stream-1"));
+    assert_eq!(started.to(Phase::Tidying).unwrap_err().code(), "wrong-phase");
+    let tidy = started.to(Phase::Tidy).unwrap();
     assert!(tidy.is_tidying() && !tidy.swept().is_tidying() && !tidy.leaves_tombstones());
     let Action::Put(row) = tidy.store(None).action else { panic!() };
     assert_eq!(RetrofitState::read("rekeyed", Some(&row)), Ok(tidy.clone()));
     let sequence = SequenceNumber::parse("5").unwrap();
     let may_lack_row = |head: &RetrofitState| Newest::of(head, sequence.clone(), 0).may_lack_row;
-    assert!(may_lack_row(&RetrofitState::begun(self::job("moved").mapping(), None)) && !may_lack_row(&tidy));
+    assert!(
+        may_lack_row(&RetrofitState::started(self::job("moved").mapping(), None)) && !may_lack_row(&tidy)
+    );
     let first = |head: &RetrofitState| {
         let job = head.job(job.mapping().clone());
         let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
         let TaskStep::Send(Request::Get { .. }) = task.start(&job) else { panic!("it reads the row") };
-        match task.respond(&job, Response::Got(None)) {
+        match task.respond(&job, Response::Item(None)) {
             TaskStep::Send(Request::Transact(writes)) => (task, job, writes),
             other => panic!("{other:?}"),
         }
     };
-    let (_, _, before) = first(&begun);
+    let (_, _, before) = first(&started);
     let (mut task, job, writes) = first(&tidy);
     assert_eq!((before.len(), writes.len()), (2, 3));
     assert!(matches!(writes[2].action, Action::Delete(_)) && writes[2].guard == Guard::Absent);

@@ -295,7 +295,7 @@ impl Check {
 
     /// Goes on with what was read.
     pub fn respond(&mut self, job: &Job, response: Response) -> CheckStep {
-        let Response::Got(item) = response else { unreachable!("a check only reads") };
+        let Response::Item(item) = response else { unreachable!("a check only reads") };
         match &self.phase {
             CheckPhase::Source => {
                 self.source = Source::of(job, item, self.options);

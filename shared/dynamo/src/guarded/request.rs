@@ -21,7 +21,7 @@ const UNITS: ReturnConsumedCapacity = ReturnConsumedCapacity::Indexes;
 
 /// Optional response fields. They consume no units.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tell {
+pub(crate) struct ResponseOptions {
     /// The item for which the guard failed. [`DynamoError::ConditionFailed`] contains it.
     pub(crate) refused_by: bool,
     /// The deleted item.
@@ -44,7 +44,7 @@ pub(crate) async fn send(
     table: &Table,
     action: &Action,
     guard: Option<&Guard>,
-    tell: Tell,
+    tell: ResponseOptions,
 ) -> Result<Sent, DynamoError> {
     let refused_by = tell.refused_by && guard.is_some();
     let body = body(table, action, guard, tell, refused_by);
@@ -77,7 +77,13 @@ pub(crate) async fn send(
 }
 
 /// The request.
-fn body(table: &Table, action: &Action, guard: Option<&Guard>, tell: Tell, refused_by: bool) -> Body {
+fn body(
+    table: &Table,
+    action: &Action,
+    guard: Option<&Guard>,
+    tell: ResponseOptions,
+    refused_by: bool,
+) -> Body {
     let expressions = WriteExpressions::of(table, action, guard);
     let (operation, name, item) = match action {
         Action::Put(item) => (&PUT_ITEM, "Item", item),
@@ -120,12 +126,12 @@ mod tests {
     use super::*;
     use crate::guarded::builder::guarded;
     use crate::values::copy_to_sdk;
-    use crate::wire::{Said, said};
+    use crate::wire::{SentRequest, sent_request};
 
-    const TELL: Tell = Tell { refused_by: true, deleted: true, collection: true };
+    const TELL: ResponseOptions = ResponseOptions { refused_by: true, deleted: true, collection: true };
 
     /// The SDK's request.
-    fn sdk(table: &Table, action: &Action, guard: Option<&Guard>) -> Said {
+    fn sdk(table: &Table, action: &Action, guard: Option<&Guard>) -> SentRequest {
         let mut expressions = WriteExpressions::of(table, action, guard);
         let refused_by = guard.is_some().then_some(ReturnValuesOnConditionCheckFailure::AllOld);
         match action {
@@ -135,7 +141,7 @@ mod tests {
                     .set_return_values_on_condition_check_failure(refused_by)
                     .return_item_collection_metrics(ReturnItemCollectionMetrics::Size)
                     .return_consumed_capacity(UNITS);
-                said(PutItem::new().config(), Input::erase(input.build().unwrap()))
+                sent_request(PutItem::new().config(), Input::erase(input.build().unwrap()))
             }
             Action::Update { key, .. } => {
                 let update = expressions.update.take();
@@ -144,7 +150,7 @@ mod tests {
                     .set_update_expression(update)
                     .set_return_values_on_condition_check_failure(refused_by)
                     .return_consumed_capacity(UNITS);
-                said(UpdateItem::new().config(), Input::erase(input.build().unwrap()))
+                sent_request(UpdateItem::new().config(), Input::erase(input.build().unwrap()))
             }
             Action::Delete(key) => {
                 let input = guarded!(DeleteItemInput::builder(), table, expressions)
@@ -152,7 +158,7 @@ mod tests {
                     .return_values(ReturnValue::AllOld)
                     .set_return_values_on_condition_check_failure(refused_by)
                     .return_consumed_capacity(UNITS);
-                said(DeleteItem::new().config(), Input::erase(input.build().unwrap()))
+                sent_request(DeleteItem::new().config(), Input::erase(input.build().unwrap()))
             }
         }
     }
@@ -180,7 +186,7 @@ mod tests {
                 };
                 let guard = values.first().map(is).filter(|_| random.chance(70));
                 let ours = body(table, &action, guard.as_ref(), TELL, guard.is_some());
-                assert_eq!(ours.said(), sdk(table, &action, guard.as_ref()), "{seed}");
+                assert_eq!(ours.sent_request(), sdk(table, &action, guard.as_ref()), "{seed}");
             }
         }
     }

@@ -341,7 +341,7 @@ mod tests {
     use keyfold_testkit::case::Case;
     use serde_json::{Value, json};
 
-    use crate::wire::said as wire_said;
+    use crate::wire::sent_request;
 
     fn value(text: &str) -> AttributeValue {
         AttributeValue::S(text.to_owned())
@@ -444,8 +444,8 @@ mod tests {
                 .return_consumed_capacity(ReturnConsumedCapacity::Indexes)
                 .build();
             let ours: Vec<Statement> = items.iter().map(|item| insert("T", item)).collect();
-            let sdk = wire_said(BatchExecuteStatement::new().config(), Input::erase(input.unwrap()));
-            assert_eq!(body(&ours).said(), sdk, "{seed}");
+            let sdk = sent_request(BatchExecuteStatement::new().config(), Input::erase(input.unwrap()));
+            assert_eq!(body(&ours).sent_request(), sdk, "{seed}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::batch_get_item::BatchGetItemOutput;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
-use keyfold_core::execute::{BATCH_GET_KEYS_MAX, BatchGet, Got};
+use keyfold_core::execute::{BATCH_GET_KEYS_MAX, BatchGet, BatchItems};
 use keyfold_core::value::Item;
 
 use super::request;
@@ -16,7 +16,7 @@ use crate::values::{SdkItem, from_sdk};
 use crate::wire::{BATCH_GET, BatchAnswer, Exchange, send};
 
 /// Reads a batch of items. Unprocessed keys are retried; if some stay unread, it is an error.
-pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<Got, DynamoError> {
+pub async fn batch_get(client: &Client, batch: &BatchGet) -> Result<BatchItems, DynamoError> {
     batch_get_watched(client, batch, &|_| {}).await
 }
 
@@ -25,14 +25,14 @@ pub(crate) async fn batch_get_watched(
     client: &Client,
     batch: &BatchGet,
     watch: &(dyn Fn(&DynamoError) + Sync),
-) -> Result<Got, DynamoError> {
+) -> Result<BatchItems, DynamoError> {
     let call = || Call::new("BatchGetItem", &batch.table);
     let given = batch.keys.len();
     if given > BATCH_GET_KEYS_MAX {
         return Err(DynamoError::TooMany { call: call(), given, most: BATCH_GET_KEYS_MAX });
     }
     let mut keys = Cow::Borrowed(batch.keys.as_slice());
-    let mut got = Got::default();
+    let mut got = BatchItems::default();
     for attempt in 0..BACKOFF_ATTEMPTS_MAX {
         if keys.is_empty() {
             return Ok(got);

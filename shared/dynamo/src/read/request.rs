@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
     use crate::values::{copy_to_sdk, names_to_sdk, values_to_sdk};
-    use crate::wire::{Said, said};
+    use crate::wire::{SentRequest, sent_request};
 
     #[test]
     fn a_page_always_has_a_limit_that_dynamodb_takes() {
@@ -129,22 +129,22 @@ mod tests {
         };
     }
 
-    fn sdk_query(query: &QueryPage, start: Option<&Item>, limit: i32) -> Said {
+    fn sdk_query(query: &QueryPage, start: Option<&Item>, limit: i32) -> SentRequest {
         let input = paged!(QueryInput::builder(), query.page, start, limit)
             .key_condition_expression(&query.key_condition)
             .scan_index_forward(query.forward);
-        said(Query::new().config(), Input::erase(input.build().unwrap()))
+        sent_request(Query::new().config(), Input::erase(input.build().unwrap()))
     }
 
-    fn sdk_scan(scan: &ScanPage, start: Option<&Item>, limit: i32) -> Said {
+    fn sdk_scan(scan: &ScanPage, start: Option<&Item>, limit: i32) -> SentRequest {
         let number = |number: u32| i32::try_from(number).unwrap();
         let input = paged!(ScanInput::builder(), scan.page, start, limit)
             .set_segment(scan.segment.map(|segment| number(segment.number)))
             .set_total_segments(scan.segment.map(|segment| number(segment.total)));
-        said(Scan::new().config(), Input::erase(input.build().unwrap()))
+        sent_request(Scan::new().config(), Input::erase(input.build().unwrap()))
     }
 
-    fn sdk_batch(batch: &BatchGet) -> Said {
+    fn sdk_batch(batch: &BatchGet) -> SentRequest {
         let keys = KeysAndAttributes::builder()
             .set_keys(Some(batch.keys.iter().map(copy_to_sdk).collect()))
             .set_projection_expression(batch.projection.clone())
@@ -153,7 +153,7 @@ mod tests {
         let input = BatchGetItemInput::builder()
             .request_items(&batch.table, keys.build().unwrap())
             .return_consumed_capacity(UNITS);
-        said(BatchGetItem::new().config(), Input::erase(input.build().unwrap()))
+        sent_request(BatchGetItem::new().config(), Input::erase(input.build().unwrap()))
     }
 
     /// A page of this item's table, with random optional members.
@@ -199,20 +199,24 @@ mod tests {
                     key_condition: "#n0 = :v0".to_owned(),
                     forward: random.chance(50),
                 };
-                assert_eq!(query(&one, start, limit).said(), sdk_query(&one, start, sent), "{seed}");
+                assert_eq!(query(&one, start, limit).sent_request(), sdk_query(&one, start, sent), "{seed}");
                 let segment = random.chance(50).then_some(Segment { number: 3, total: 8 });
                 let mut one = ScanPage { page, segment };
                 let said = sdk_scan(&one, start, sent);
-                assert_eq!(scan(&one, start, limit).said(), said, "{seed}");
+                assert_eq!(scan(&one, start, limit).sent_request(), said, "{seed}");
                 if segment.is_none() {
                     one.segment = Some(Segment { number: 0, total: 1 });
-                    assert_eq!(scan(&one, start, limit).said(), said, "{seed}: the one segment is the table");
+                    assert_eq!(
+                        scan(&one, start, limit).sent_request(),
+                        said,
+                        "{seed}: the one segment is the table"
+                    );
                 }
             }
             let first = case.items.first().map(|item| drawn_page(&table.name, &item.stored, random));
             let PageRequest { names, consistent, filter: projection, .. } = first.unwrap_or_default();
             let one = BatchGet { table: table.name.clone(), keys, projection, names, consistent };
-            assert_eq!(batch(&one, &one.keys).said(), sdk_batch(&one), "{seed}");
+            assert_eq!(batch(&one, &one.keys).sent_request(), sdk_batch(&one), "{seed}");
         }
     }
 }

@@ -207,7 +207,7 @@ async fn read_all(sender: &RequestSender, role: TableRole, batch: Vec<(Waiting, 
     // After an error each is read by itself, so that its own error is known.
     match sender.look_up(role, keys).await {
         Ok(items) => {
-            waiting.into_iter().zip(items.into_iter().map(|item| Some(Response::Got(item)))).collect()
+            waiting.into_iter().zip(items.into_iter().map(|item| Some(Response::Item(item)))).collect()
         }
         Err(_) => waiting.into_iter().map(|waiting| (waiting, None)).collect(),
     }

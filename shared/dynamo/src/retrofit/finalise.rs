@@ -85,7 +85,7 @@ async fn clean(sender: &RequestSender, pass: Pass, item: &Item) -> Result<&'stat
             Response::Rejected(code) => {
                 return Err(RetrofitError::Refused { table: sender.table(role).id.clone(), code });
             }
-            Response::Got(_) | Response::Cancelled(_) => unreachable!("a write was sent"),
+            Response::Item(_) | Response::Cancelled(_) => unreachable!("a write was sent"),
         }
     }
     match pass {

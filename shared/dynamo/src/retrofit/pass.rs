@@ -12,8 +12,8 @@ use keyfold_core::retrofit::segment::SEGMENTS_MAX;
 use keyfold_core::retrofit::{Checkpoint, Pass, Rate, SegmentId, ThrottledBy, progress};
 
 use super::{
-    RequestSender, RetrofitDifference, RetrofitError, SliceOptions, Spent, VerifySlice, backfill_slice,
-    finalise_slice, verify_slice,
+    ConsumedTotals, RequestSender, RetrofitDifference, RetrofitError, SliceOptions, VerifySlice,
+    backfill_slice, finalise_slice, verify_slice,
 };
 
 /// The default number of segments of a pass.
@@ -85,7 +85,7 @@ pub trait PassWatch: Sync {
     /// A pass begins, over about this many items; 0 if that is unknown.
     fn begins_pass(&self, _pass: Pass, _repair: bool, _items_about: u64) {}
     /// The units that the pass has consumed so far, and the limit of its rate.
-    fn spends(&self, _spent: &Spent, _limited_by: Option<ThrottledBy>) {}
+    fn spends(&self, _spent: &ConsumedTotals, _limited_by: Option<ThrottledBy>) {}
     /// A pass is over or was interrupted.
     fn ends_pass(&self, _pass: Pass, _repair: bool, _end: &PassEnd) {}
     /// A segment begins or continues here.

@@ -18,7 +18,7 @@ use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
-use crate::guarded::{self, Tell};
+use crate::guarded::{self, ResponseOptions};
 use crate::read::batch_get_watched;
 
 /// Why a part of a retrofit ended early. Earlier writes stay, and can be repeated.
@@ -148,7 +148,7 @@ impl RetrofitError {
 
 /// The consumed units, and the number of repeated requests.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Spent {
+pub struct ConsumedTotals {
     /// Read units.
     pub read: Consumed,
     /// Write units of items.
@@ -161,14 +161,14 @@ pub struct Spent {
     pub throttles: u64,
 }
 
-impl Spent {
+impl ConsumedTotals {
     /// Units of all kinds.
     pub fn units(&self) -> f64 {
         self.read.units + self.write.units + self.control.units
     }
 
     /// Adds what another sender has consumed.
-    pub fn add(&mut self, other: &Spent) {
+    pub fn add(&mut self, other: &ConsumedTotals) {
         self.read.add(&other.read);
         self.write.add(&other.write);
         self.control.add(&other.control);
@@ -185,7 +185,7 @@ pub struct RequestSender {
     pub(super) control: Table,
     pub(super) pace: Option<Pace>,
     attempts_max: u32,
-    spent: Mutex<Spent>,
+    spent: Mutex<ConsumedTotals>,
 }
 
 impl RequestSender {
@@ -225,11 +225,11 @@ impl RequestSender {
     }
 
     /// The units consumed so far.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> ConsumedTotals {
         self.spending().clone()
     }
 
-    pub(super) fn spending(&self) -> MutexGuard<'_, Spent> {
+    pub(super) fn spending(&self) -> MutexGuard<'_, ConsumedTotals> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -316,7 +316,7 @@ impl RequestSender {
         match request {
             Request::Get { role, key } => {
                 let got = self.read(*role, vec![key.clone()]).await?;
-                Ok(Response::Got(got.into_iter().next()))
+                Ok(Response::Item(got.into_iter().next()))
             }
             Request::Write(write) => self.write(write).await,
             Request::Transact(writes) => self.transact(writes).await,
@@ -326,7 +326,7 @@ impl RequestSender {
     /// Sends one write; what a refused one met comes with the refusal.
     async fn write(&self, write: &Write) -> Result<Response, DynamoError> {
         let table = self.table(write.role);
-        let tell = Tell { refused_by: true, ..Tell::default() };
+        let tell = ResponseOptions { refused_by: true, ..ResponseOptions::default() };
         match guarded::send(self.client(), table, &write.action, Some(&write.guard), tell).await {
             Ok(sent) => {
                 self.wrote(&table.name, &sent.consumed);

@@ -62,7 +62,7 @@ impl RequestSender {
         let unusable = |source| RetrofitError::Policy { table: table.id.clone(), source };
         let there = self.with_retries(|| description(self.client(), table).boxed()).await?;
         let arn = there.table_arn().unwrap_or_default();
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let before = self.with_retries(|| policy(self.client(), arn).boxed()).await?;
             let text = before.as_ref().map(|policy| policy.text.as_str());
@@ -85,7 +85,7 @@ impl RequestSender {
             if done {
                 return Ok(Some(PolicyChange { table: table.name.clone(), policy: wanted }));
             }
-            if begun.elapsed() >= CHANGE_TIME_MAX {
+            if started.elapsed() >= CHANGE_TIME_MAX {
                 return Err(RetrofitError::PolicyBusy { table: table.id.clone() });
             }
             tokio::time::sleep(CHANGE_PAUSE).await;

@@ -103,7 +103,8 @@ async fn run(
         } else if parked.is_empty() || options.is_stopped() {
             break;
         } else {
-            let due = parked.iter().map(|looking: &Looking| looking.due).min().unwrap_or_else(Instant::now);
+            let due =
+                parked.iter().map(|looking: &PendingCheck| looking.due).min().unwrap_or_else(Instant::now);
             tokio::time::sleep_until(due.min(Instant::now() + PARKED_SLEEP_MAX).into()).await;
             None
         };
@@ -113,9 +114,9 @@ async fn run(
         parked = later;
         let items =
             page.into_iter().flat_map(|(number, items)| items.into_iter().map(move |item| (number, item)));
-        let begun = items.map(|(number, item)| Looking::begun(sender, pass, item, number, checks));
+        let started = items.map(|(number, item)| PendingCheck::started(sender, pass, item, number, checks));
         let resumed = due.into_iter().map(|looking| looking.resumed(sender));
-        let (ended, paused) = look_all(sender, begun.chain(resumed), options).await?;
+        let (ended, paused) = check_all(sender, started.chain(resumed), options).await?;
         parked.extend(paused);
         let (same, others): (Vec<_>, Vec<_>) =
             ended.into_iter().partition(|(_, finding)| finding.class == Class::Same);
@@ -159,7 +160,7 @@ async fn check_options(
 }
 
 /// The check of one item, and the page that waits for it.
-struct Looking {
+struct PendingCheck {
     page: PageNumber,
     check: Check,
     step: CheckStep,
@@ -169,52 +170,52 @@ struct Looking {
     due: Instant,
 }
 
-impl Looking {
-    fn begun(
+impl PendingCheck {
+    fn started(
         sender: &RequestSender,
         pass: Pass,
         item: Item,
         page: PageNumber,
         options: CheckOptions,
-    ) -> Looking {
+    ) -> PendingCheck {
         let (check, step) = match pass {
             Pass::VerifyTarget => Check::of_target(sender.job(), item, options),
             _ => Check::of_source(sender.job(), item, options),
         };
-        Looking { page, check, step, paused: 0, due: Instant::now() }
+        PendingCheck { page, check, step, paused: 0, due: Instant::now() }
     }
 
     /// Its pause is over.
-    fn resumed(mut self, sender: &RequestSender) -> Looking {
+    fn resumed(mut self, sender: &RequestSender) -> PendingCheck {
         self.step = self.check.paused(sender.job());
-        Looking { paused: self.paused + 1, ..self }
+        PendingCheck { paused: self.paused + 1, ..self }
     }
 
     /// It goes on with what it asked for.
-    fn told(mut self, sender: &RequestSender, item: Option<Item>) -> Looking {
-        self.step = self.check.respond(sender.job(), Response::Got(item));
+    fn told(mut self, sender: &RequestSender, item: Option<Item>) -> PendingCheck {
+        self.step = self.check.respond(sender.job(), Response::Item(item));
         self
     }
 }
 
 /// Findings, each with its page; and the checks that pause.
-type Looked = (Vec<(PageNumber, CheckResult)>, Vec<Looking>);
+type CheckRound = (Vec<(PageNumber, CheckResult)>, Vec<PendingCheck>);
 
 /// Lets all of them look, until each has ended or pauses. Those that differ pause together, while other pages are read. Each batch
 /// of reads has its own checks, which let go of its items at once.
-async fn look_all(
+async fn check_all(
     sender: &RequestSender,
-    mut open: impl Iterator<Item = Looking>,
+    mut open: impl Iterator<Item = PendingCheck>,
     options: &SliceOptions,
-) -> Result<Looked, DynamoError> {
+) -> Result<CheckRound, DynamoError> {
     let batches = iter::from_fn(|| {
-        let batch: Vec<Looking> = open.by_ref().take(BATCH_GET_KEYS_MAX).collect();
+        let batch: Vec<PendingCheck> = open.by_ref().take(BATCH_GET_KEYS_MAX).collect();
         (!batch.is_empty()).then_some(batch)
     });
     let mut looked = stream::iter(batches)
         .map(|batch| look_batch(sender, batch, options))
         .buffer_unordered(options.in_flight_max.max(1));
-    let (mut ended, mut paused) = Looked::default();
+    let (mut ended, mut paused) = CheckRound::default();
     while let Some(batch) = looked.next().await {
         let (more_ended, more_paused) = batch?;
         ended.extend(more_ended);
@@ -225,18 +226,18 @@ async fn look_all(
 
 async fn look_batch(
     sender: &RequestSender,
-    mut open: Vec<Looking>,
+    mut open: Vec<PendingCheck>,
     options: &SliceOptions,
-) -> Result<Looked, DynamoError> {
+) -> Result<CheckRound, DynamoError> {
     let (mut ended, mut paused) = (Vec::with_capacity(open.len()), Vec::new());
-    let mut asked: [Vec<(Looking, Item)>; 3] = Default::default();
+    let mut asked: [Vec<(PendingCheck, Item)>; 3] = Default::default();
     loop {
         for mut looking in open {
             match mem::replace(&mut looking.step, CheckStep::Pause) {
                 CheckStep::Done(finding) => ended.push((looking.page, finding)),
                 CheckStep::Pause => {
                     let due = Instant::now() + options.recheck_pause(looking.paused);
-                    paused.push(Looking { due, ..looking });
+                    paused.push(PendingCheck { due, ..looking });
                 }
                 CheckStep::Send(Request::Get { role, key }) => asked[at(role)].push((looking, key)),
                 CheckStep::Send(_) => unreachable!("a check only reads"),

@@ -108,25 +108,25 @@ pub(crate) const BATCH_EXECUTE_STATEMENT: Operation = Operation("DynamoDB_201208
 #[cfg(test)]
 impl Body {
     /// The request that it sends.
-    pub(crate) fn said(&self) -> Said {
+    pub(crate) fn sent_request(&self) -> SentRequest {
         read(&self.request().unwrap())
     }
 }
 
 /// The headers of a request, and its body.
 #[cfg(test)]
-pub(crate) type Said = (Vec<(String, String)>, serde_json::Value);
+pub(crate) type SentRequest = (Vec<(String, String)>, serde_json::Value);
 
 /// The request that the SDK sends for this input, by the configuration of its operation.
 #[cfg(test)]
-pub(crate) fn said(config: Option<FrozenLayer>, input: Input) -> Said {
+pub(crate) fn sent_request(config: Option<FrozenLayer>, input: Input) -> SentRequest {
     let config = config.unwrap();
     let serializer = config.load::<SharedRequestSerializer>().unwrap();
     read(&serializer.serialize_input(input, &mut ConfigBag::base()).unwrap())
 }
 
 #[cfg(test)]
-fn read(request: &HttpRequest) -> Said {
+fn read(request: &HttpRequest) -> SentRequest {
     assert_eq!((request.method(), request.uri()), ("POST", "/"));
     let body = request.body().bytes().unwrap();
     let mut headers: Vec<_> =

@@ -8,7 +8,7 @@ use keyfold_core::write::{Action, Expected, Guard, delete as deletion, put as wh
 use super::{Collection, WriteError};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;
-use crate::guarded::{Tell, send};
+use crate::guarded::{ResponseOptions, send};
 
 /// Puts an item with its folded keys, replacing an item with the same key. Returns the consumed write units.
 ///
@@ -42,7 +42,7 @@ pub async fn put_if(
     item: Item,
     guard: Option<&Guard>,
 ) -> Result<Consumed, WriteError> {
-    let tell = Tell { refused_by: guard.is_some(), ..Tell::default() };
+    let tell = ResponseOptions { refused_by: guard.is_some(), ..ResponseOptions::default() };
     Ok(send(client, table, &whole(table, item)?, guard, tell).await?.consumed)
 }
 
@@ -52,7 +52,8 @@ pub(super) async fn put_new_measured(
     table: &Table,
     item: Item,
 ) -> Result<(Consumed, Option<Collection>), DynamoError> {
-    let tell = Tell { collection: table.local_indexes().next().is_some(), ..Tell::default() };
+    let tell =
+        ResponseOptions { collection: table.local_indexes().next().is_some(), ..ResponseOptions::default() };
     let sent = send(client, table, &Action::Put(item), Some(&Guard::Absent), tell).await?;
     Ok((sent.consumed, Collection::of(table, sent.collection.as_ref())))
 }
@@ -90,7 +91,7 @@ pub async fn delete(
     expected: &Expected,
 ) -> Result<Deleted, WriteError> {
     let (delete, guard) = deletion(table, key, expected)?;
-    let tell = Tell { refused_by: true, deleted: true, ..Tell::default() };
+    let tell = ResponseOptions { refused_by: true, deleted: true, ..ResponseOptions::default() };
     let sent = send(client, table, &delete, guard.as_ref(), tell).await?;
     Ok(Deleted { item: sent.deleted, consumed: sent.consumed })
 }

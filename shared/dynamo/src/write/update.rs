@@ -12,7 +12,7 @@ use keyfold_core::write::{Action, Guard, Update, UpdateRefusal, UpdateRequest, U
 use crate::backoff::pause;
 use crate::consumed::{self, Consumed};
 use crate::error::{Call, DynamoError};
-use crate::guarded::{self, Tell};
+use crate::guarded::{self, ResponseOptions};
 use crate::values::{copy_to_sdk, from_sdk};
 
 /// The result of an update.
@@ -122,7 +122,7 @@ async fn write(
     action: &Action,
     guard: &Guard,
 ) -> Result<Result<Consumed, Option<Item>>, DynamoError> {
-    let tell = Tell { refused_by: true, ..Tell::default() };
+    let tell = ResponseOptions { refused_by: true, ..ResponseOptions::default() };
     match guarded::send(client, table, action, Some(guard), tell).await {
         Ok(sent) => Ok(Ok(sent.consumed)),
         Err(DynamoError::ConditionFailed { item, .. }) => Ok(Err(item.into_revealed().map(|item| *item))),

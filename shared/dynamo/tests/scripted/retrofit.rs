@@ -42,7 +42,7 @@ fn page(ids: &[&str]) -> Value {
     json!({ "Items": items, "Count": items.len(), "ScannedCount": items.len(), "ConsumedCapacity": { "CapacityUnits": 1.0 } })
 }
 
-fn begun(sender: &RequestSender, pass: Pass) -> Checkpoint {
+fn started(sender: &RequestSender, pass: Pass) -> Checkpoint {
     Checkpoint::start(sender.job(), pass, SegmentId::WHOLE)
 }
 
@@ -60,7 +60,7 @@ async fn statements_that_are_throttled_are_sent_again_and_the_others_are_not() {
     let sender = sender(client);
     let before = sender.units_per_second().unwrap();
     let options = SliceOptions { in_flight_max: 1, ..SliceOptions::default() };
-    let from = begun(&sender, Pass::Backfill);
+    let from = started(&sender, Pass::Backfill);
     let end = backfill_slice(&sender, from, &options, &mut |_| ControlFlow::Continue(())).await;
     assert!(end.error.is_none() && end.checkpoint.is_done());
     assert_eq!(end.checkpoint.count("written"), 3);
@@ -81,7 +81,7 @@ async fn a_scan_that_is_throttled_is_sent_again() {
         scripted(vec![refusal(400, "ProvisionedThroughputExceededException", "x"), success(&page(&[]))])
             .await;
     let sender = sender(client);
-    let from = begun(&sender, Pass::Backfill);
+    let from = started(&sender, Pass::Backfill);
     let end =
         backfill_slice(&sender, from, &SliceOptions::default(), &mut |_| ControlFlow::Continue(())).await;
     assert!(end.error.is_none() && end.checkpoint.is_done());
@@ -97,7 +97,7 @@ async fn a_page_whose_writes_fail_does_not_move_the_checkpoint() {
     ])
     .await;
     let sender = sender(client);
-    let from = begun(&sender, Pass::Backfill);
+    let from = started(&sender, Pass::Backfill);
     let end =
         backfill_slice(&sender, from.clone(), &SliceOptions::default(), &mut |_| ControlFlow::Continue(()))
             .await;
@@ -110,7 +110,7 @@ async fn a_readers_error_fails_the_slice_of_a_verification() {
     let (client, _) =
         scripted(vec![success(&page(&["a", "b"])), refusal(400, "ValidationException", "x")]).await;
     let sender = sender(client);
-    let from = begun(&sender, Pass::VerifySource);
+    let from = started(&sender, Pass::VerifySource);
     let options = SliceOptions::default();
     let end = verify_slice(&sender, from.clone(), false, &options, &mut |_| ControlFlow::Continue(())).await;
     assert_eq!(end.error.unwrap().code(), "invalid-request");

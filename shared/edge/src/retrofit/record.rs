@@ -53,7 +53,7 @@ pub struct SliceRecord {
 
 impl SliceRecord {
     /// The record of a new invocation.
-    pub fn begun(namespace: &'static str, request_id: &str) -> SliceRecord {
+    pub fn started(namespace: &'static str, request_id: &str) -> SliceRecord {
         SliceRecord { namespace, request_id: request_id.to_owned(), code: "ok", ..SliceRecord::default() }
     }
 
@@ -133,13 +133,13 @@ impl Handled<SliceRecord> {
         request_id: &str,
         respond: impl AsyncFnOnce(&mut SliceRecord) -> Result<Value, Failure>,
     ) -> Handled<SliceRecord> {
-        let begun = Instant::now();
-        let mut record = SliceRecord::begun(namespace, request_id);
+        let started = Instant::now();
+        let mut record = SliceRecord::started(namespace, request_id);
         let answer = respond(&mut record).await;
         if let Err(failure) = &answer {
             (record.code, record.failed) = (failure.code, true);
         }
-        record.duration = begun.elapsed();
+        record.duration = started.elapsed();
         Handled { answer: answer.map_err(Failure::into), record }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use keyfold_core::model::Model;
 use keyfold_core::retrofit::Mapping;
-use keyfold_core::retrofit::control::LOOK_MS_MAX;
+use keyfold_core::retrofit::control::STATE_CACHE_MS_MAX;
 use keyfold_dynamo::Settings as DynamoSettings;
 use keyfold_dynamo::retrofit::IN_FLIGHT_DEFAULT;
 use keyfold_edge::Invocation;
@@ -70,7 +70,7 @@ impl InProcessReplicator {
             retrofit: retrofit.to_owned(),
             control_table: control_table.to_owned(),
             concurrency: IN_FLIGHT_DEFAULT,
-            look: Duration::from_millis(LOOK_MS_MAX),
+            state_cache: Duration::from_millis(STATE_CACHE_MS_MAX),
         };
         let replicator = Replicator::new(Mapping::of(model, retrofit), dynamo.client(), settings);
         InProcessReplicator { replicator, invocations: AtomicU64::new(0) }

@@ -113,7 +113,7 @@ impl Endpoint<'_> {
             .send()
             .await;
         match answer {
-            Ok(answer) => OperationResult::Got(answer.item.map(Item::from)),
+            Ok(answer) => OperationResult::Item(answer.item.map(Item::from)),
             Err(error) => failed(error, |_| None),
         }
     }

@@ -28,7 +28,7 @@ async fn begin(world: &World) {
     let mapping = Mapping::of(world.api.model(), "moved").unwrap();
     let sender = RequestSender::new(client.clone(), Job::new(mapping, Epoch::FIRST), "keyfold-control");
     ensure_table(&client, sender.table(TableRole::Control), TableOptions::default()).await.unwrap();
-    sender.store(&RetrofitState::begun(sender.job().mapping(), None), None).await.unwrap();
+    sender.store(&RetrofitState::started(sender.job().mapping(), None), None).await.unwrap();
     for item in [json!({ "id": { "S": "a" }, "kind": { "S": "x" } }), json!({ "id": { "S": "b<i>" } })] {
         world.put("old", item).await;
     }

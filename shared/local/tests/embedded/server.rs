@@ -65,9 +65,9 @@ async fn after_the_end_nobody_listens_and_the_port_is_free() {
     let dynamo = EmbeddedDynamo::memory().unwrap();
     dynamo.create_tables(&[visits()], TableOptions::default()).await.unwrap();
     let address = address(&dynamo);
-    let begun = Instant::now();
+    let started = Instant::now();
     drop(dynamo);
-    assert!(begun.elapsed() < SHUTDOWN_WAIT_MAX, "an idle connection held it up");
+    assert!(started.elapsed() < SHUTDOWN_WAIT_MAX, "an idle connection held it up");
     assert!(TcpStream::connect(&address).is_err());
     TcpListener::bind(&address).unwrap();
 }
@@ -81,9 +81,9 @@ fn half_a_request_does_not_hold_the_end_up_for_ever() {
     client.write_all(b"POST / HTTP/1.1\r\ncontent-length: 10\r\n\r\n{").unwrap();
     // Until the server has started to read: a request that it has not seen does not delay the end.
     std::thread::sleep(Duration::from_millis(300));
-    let begun = Instant::now();
+    let started = Instant::now();
     dynamo.shutdown();
-    assert!(begun.elapsed() < SHUTDOWN_WAIT_MAX * 2);
+    assert!(started.elapsed() < SHUTDOWN_WAIT_MAX * 2);
     // Nothing of it is left: SQLite has put its log away with the last connection to the file.
     assert!(!folder.path().join("audit.db-wal").exists());
     EmbeddedDynamo::file(&path).unwrap();

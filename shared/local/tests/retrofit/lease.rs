@@ -28,7 +28,7 @@ fn event(at: usize) -> Item {
     HashMap::from(attributes.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)))).into()
 }
 
-async fn begun(dynamo: &EmbeddedDynamo) -> RequestSender {
+async fn started(dynamo: &EmbeddedDynamo) -> RequestSender {
     let model = manifest::parse("keyfold.toml", include_str!("../../../../keyfold.toml")).model.unwrap();
     let (old, new) = (model.table("audit-legacy").unwrap(), model.table("audit").unwrap());
     dynamo.create_tables([old, new], TableOptions::default()).await.unwrap();
@@ -37,14 +37,14 @@ async fn begun(dynamo: &EmbeddedDynamo) -> RequestSender {
     let job = Job::new(Mapping::of(&model, "auditV2").unwrap(), Epoch::FIRST);
     let sender = RequestSender::new(dynamo.client(), job, "keyfold-control");
     dynamo.create_tables([sender.table(TableRole::Control)], TableOptions::default()).await.unwrap();
-    sender.store(&RetrofitState::begun(sender.job().mapping(), Some("stream-1")), None).await.unwrap();
+    sender.store(&RetrofitState::started(sender.job().mapping(), Some("stream-1")), None).await.unwrap();
     sender
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_of_the_phase_before_begins_no_slice_and_no_repair() {
     let dynamo = EmbeddedDynamo::memory().unwrap();
-    let sender = begun(&dynamo).await;
+    let sender = started(&dynamo).await;
     let head = sender.head().await.unwrap();
     sender.store(&head.to(Phase::Tidying).unwrap(), Some(&head)).await.unwrap();
     let options = SliceOptions { owner: Some("me".to_owned()), ..SliceOptions::default() };
@@ -64,7 +64,7 @@ async fn a_worker_of_the_phase_before_begins_no_slice_and_no_repair() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_of_another_version_are_refused_and_stay() {
     let dynamo = EmbeddedDynamo::memory().unwrap();
-    let sender = begun(&dynamo).await;
+    let sender = started(&dynamo).await;
     sender.begin_writing().await.unwrap();
     let from = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
     sender.store_checkpoint(&from).await.unwrap();
@@ -81,7 +81,7 @@ async fn rows_of_another_version_are_refused_and_stay() {
         sender.checkpoint(Pass::Backfill, SegmentId::WHOLE).await.map(drop),
         sender.segments(Pass::Backfill).await.map(drop),
         sender.verdict().await.map(drop),
-        sender.status(RetrofitState::begun(sender.job().mapping(), Some("stream-1"))).await.map(drop),
+        sender.status(RetrofitState::started(sender.job().mapping(), Some("stream-1"))).await.map(drop),
     ];
     for refused in refused {
         let error = refused.unwrap_err();
@@ -100,7 +100,7 @@ async fn rows_of_another_version_are_refused_and_stay() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_whose_lease_is_taken_stops_before_its_next_page() {
     let dynamo = EmbeddedDynamo::memory().unwrap();
-    let sender = begun(&dynamo).await;
+    let sender = started(&dynamo).await;
     let from = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
     let options =
         SliceOptions { page_items: 10, owner: Some("me".to_owned()), store: true, ..SliceOptions::default() };

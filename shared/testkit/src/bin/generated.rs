@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     };
     let (histories, first) = (number(1, 100_000), number(2, 0));
     for shape in Shape::ALL {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut counts = Counts::default();
         let mut played = 0;
         while played < histories {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
                 }
             }
             played += chunk;
-            println!("{shape:?}: {played} histories in {} s: {counts:?}", begun.elapsed().as_secs());
+            println!("{shape:?}: {played} histories in {} s: {counts:?}", started.elapsed().as_secs());
         }
     }
     ExitCode::SUCCESS

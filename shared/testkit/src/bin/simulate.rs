@@ -112,7 +112,7 @@ fn campaign(arguments: &Arguments, mutant: Option<Mutant>) -> Campaign {
 }
 
 fn plain(scenarios: &Scenarios, arguments: &Arguments) -> bool {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut tallies = Vec::new();
     for (scenario, name) in scenarios {
         let of_this = Instant::now();
@@ -128,7 +128,7 @@ fn plain(scenarios: &Scenarios, arguments: &Arguments) -> bool {
         println!("{name}: {} histories, {:.0} a second", tally.histories, tally.histories as f64 / seconds);
     }
     let total: u64 = tallies.iter().map(|(_, tally, _)| tally.histories).sum();
-    let rate = total as f64 / begun.elapsed().as_secs_f64();
+    let rate = total as f64 / started.elapsed().as_secs_f64();
     println!(
         "{total} histories, all right; {rate:.0} a second on {} threads, seeds from {}",
         arguments.threads, arguments.seed
@@ -220,7 +220,7 @@ fn faults(bounds: Bounds, text: &str) -> Option<Bounds> {
 fn exhaustive(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     let mut fine = true;
     for (scenario, name) in scenarios.iter().filter(|(scenario, _)| !scenario.tidies) {
-        let (begun, bounds) = (Instant::now(), arguments.bounds);
+        let (started, bounds) = (Instant::now(), arguments.bounds);
         let walked = exhaust(scenario.protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;
         println!(
@@ -229,7 +229,7 @@ interleavings through {} states, {} different ends, {:.0} s",
             walked.interleavings,
             walked.states,
             walked.ends,
-            begun.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64()
         );
         if walked.cut_short {
             println!("{name}: CUT SHORT, not all was walked");

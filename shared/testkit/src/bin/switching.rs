@@ -124,7 +124,7 @@ fn plain(arguments: &Arguments) -> bool {
             played.trace.iter().for_each(|line| println!("{line}"));
         }
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let sum = play(arguments, arguments.mutant);
     if let Some((seed, wrong)) = sum.wrong {
         let played = history(seed, arguments.mutant, true);
@@ -142,7 +142,7 @@ fn plain(arguments: &Arguments) -> bool {
         sum.moves,
         sum.late,
         sum.noted,
-        sum.histories as f64 / begun.elapsed().as_secs_f64(),
+        sum.histories as f64 / started.elapsed().as_secs_f64(),
         arguments.seed
     );
     true

@@ -164,7 +164,7 @@ impl<'w> World<'w> {
         }
         let response = self.response(job.mapping(), request, random);
         match &response {
-            Response::Got(item) => open.seen.clone_from(item),
+            Response::Item(item) => open.seen.clone_from(item),
             Response::Refused(ItemSeen::Item(item)) => open.seen = Some((**item).clone()),
             _ => {}
         }
@@ -200,7 +200,7 @@ impl<'w> World<'w> {
         match request {
             Request::Get { role, key } => {
                 let text = key_text(self.table(mapping, role), &key);
-                Response::Got(text.and_then(|text| self.items(role).get(&text).cloned()))
+                Response::Item(text.and_then(|text| self.items(role).get(&text).cloned()))
             }
             Request::Write(write) => {
                 let there = self.there(mapping, &write).cloned();

@@ -28,7 +28,7 @@ impl SimulationState<'_> {
     /// Carries a request out.
     pub(super) fn send(&mut self, request: &Request, kind: TaskOrigin) -> Response {
         let outcome = match request {
-            Request::Get { role, key } => return Response::Got(self.read(*role, key, kind)),
+            Request::Get { role, key } => return Response::Item(self.read(*role, key, kind)),
             Request::Write(write) => self.write(write, kind),
             Request::Transact(writes) => self.transact(writes, kind),
         };
@@ -166,7 +166,7 @@ impl SimulationState<'_> {
             return if self.random.chance(50) { Exchange::Crashed } else { Exchange::Again };
         }
         if let Some(image) = self.image_of(work) {
-            return Exchange::Heard(Response::Got(image));
+            return Exchange::Heard(Response::Item(image));
         }
         let mut outcome = self.send(&work.request, work.pending.kind);
         if write && self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {

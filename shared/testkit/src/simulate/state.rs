@@ -193,7 +193,7 @@ impl<'s> SimulationState<'s> {
             source: ItemStore::default(),
             target: ItemStore::default(),
             control: ItemStore::default(),
-            head: RetrofitState::begun(scenario.mapping(), Some(&stream_name(0))),
+            head: RetrofitState::started(scenario.mapping(), Some(&stream_name(0))),
             stream: SimulatedStream::new(),
             unfollowed: false,
             epoch: 0,

@@ -206,10 +206,10 @@ impl SimulationState<'_> {
             return outcome;
         }
         let again = looking.steps > 1;
-        let Response::Got(item) = &outcome else { return outcome };
+        let Response::Item(item) = &outcome else { return outcome };
         match role {
-            TableRole::Source if again && looking.source.is_some() => Response::Got(looking.source.clone()),
-            TableRole::Target if again && looking.target.is_some() => Response::Got(looking.target.clone()),
+            TableRole::Source if again && looking.source.is_some() => Response::Item(looking.source.clone()),
+            TableRole::Target if again && looking.target.is_some() => Response::Item(looking.target.clone()),
             TableRole::Source => {
                 looking.source.clone_from(item);
                 outcome
@@ -224,7 +224,7 @@ impl SimulationState<'_> {
 
     /// Takes off what the source's item does not have.
     fn ignore_extra(&mut self, outcome: &mut Response) {
-        let Response::Got(Some(item)) = outcome else { return };
+        let Response::Item(Some(item)) = outcome else { return };
         let Some(number) = self.owner_of(item) else { return };
         let Wanted::Item(wanted) = self.truth.wanted(number) else { return };
         let before = item.len();

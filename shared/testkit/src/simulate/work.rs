@@ -181,7 +181,7 @@ pub(super) fn short(item: &Item) -> String {
 /// The outcome of a request, in a line of the trace.
 pub(super) fn outcome_name(outcome: &Response) -> String {
     match outcome {
-        Response::Got(_) => "got".to_owned(),
+        Response::Item(_) => "got".to_owned(),
         Response::Written => "written".to_owned(),
         Response::Refused(_) => "refused".to_owned(),
         Response::Cancelled(held) => format!("cancelled {held:?}"),

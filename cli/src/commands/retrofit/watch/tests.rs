@@ -2,16 +2,16 @@
 
 use super::*;
 
-fn look(seconds: u64, begun: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, PassProgress>) {
+fn look(seconds: u64, started: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, PassProgress>) {
     let walked = PassProgress { items, segments: 2, done };
-    (begun + Duration::from_secs(seconds), BTreeMap::from([(Pass::Backfill, walked)]))
+    (started + Duration::from_secs(seconds), BTreeMap::from([(Pass::Backfill, walked)]))
 }
 
 #[test]
 fn rate_and_time_left_follow_from_the_looks() {
-    let begun = Instant::now();
+    let started = Instant::now();
     let text = |looks: &[_], total| paces(&looks.iter().cloned().collect(), (total, 0))[0].text();
-    let (first, second) = (look(0, begun, 100, 0), look(10, begun, 400, 1));
+    let (first, second) = (look(0, started, 100, 0), look(10, started, 400, 1));
     assert_eq!(
         text(std::slice::from_ref(&first), 1000),
         "100 of about 1000 items, 0 items/s, time left unknown"
@@ -21,5 +21,5 @@ fn rate_and_time_left_follow_from_the_looks() {
         "400 of about 1000 items, 30 items/s, 20 s left"
     );
     assert_eq!(text(&[first.clone(), second], 300), "400 items, 30 items/s, time left unknown");
-    assert_eq!(text(&[first, look(20, begun, 400, 2)], 300), "done, 400 items");
+    assert_eq!(text(&[first, look(20, started, 400, 2)], 300), "done, 400 items");
 }

@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use super::{EntityFacts, KeyFacts, Lead, TableFacts};
+use super::{EntityFacts, KeyFacts, PartitionInput, TableFacts};
 use crate::condition::Condition;
 use crate::key::Part;
 use crate::model::{Entity, EntityId, FoldRule, Index, KeyAttribute, KeySource, Table};
@@ -138,8 +138,8 @@ fn required(key: &KeyAttribute, entity: Option<EntityId>) -> Option<Vec<&str>> {
 }
 
 /// The requirements of a partition key's attributes, up to the first folded one: later ones depend on its value.
-fn leads(facts: &TableFacts, partition: &[KeyAttribute]) -> Vec<Lead> {
-    let lead = |name: &str, by_equality| Lead {
+fn leads(facts: &TableFacts, partition: &[KeyAttribute]) -> Vec<PartitionInput> {
+    let lead = |name: &str, by_equality| PartitionInput {
         attribute: name.into(),
         by_equality,
         is_listed: facts.listed_values(name).is_some(),

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use super::certainty::Certain;
-use super::path::Few;
+use super::path::SmallList;
 use crate::condition::{Comparison, Condition};
 use crate::key::{Test, Tests};
 use crate::model::Table;
@@ -15,7 +15,7 @@ use crate::value::{AttributeValue, compare, equal};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Asked<'a> {
     /// It is one of these: one value for `=`, several for `in`.
-    Values(Few<&'a AttributeValue>),
+    Values(SmallList<&'a AttributeValue>),
     /// Another test that a key can answer.
     Test(Test<&'a AttributeValue>),
 }
@@ -28,7 +28,7 @@ pub(super) struct AttributeTest<'a> {
     /// The values that the manifest lists of it, if it does.
     pub(super) listed: Option<&'a [AttributeValue]>,
     /// The clauses that are answered when the key serves this test exactly, by their numbers.
-    pub(super) clauses: Few<usize>,
+    pub(super) clauses: SmallList<usize>,
 }
 
 impl AttributeTest<'_> {
@@ -59,7 +59,7 @@ pub(super) struct Conjunction<'a> {
     /// The same tests for keys: several values as the range that contains them.
     pub(super) tests: Tests<'a>,
     /// Attributes that every matching item has.
-    pub(super) present: Few<&'a str>,
+    pub(super) present: SmallList<&'a str>,
     /// Can no item match?
     pub(super) impossible: bool,
     /// Is there an attribute with listed values of which none passes? Then no item matches, and nothing is read.
@@ -78,8 +78,8 @@ impl<'a> Conjunction<'a> {
     ) -> Conjunction<'a> {
         let when_from = conjunct.len();
         let clauses: Rc<[&Condition]> = conjunct.chain(when).collect();
-        let mut compared: Few<Compared<'a>> = Few::new();
-        let mut present = Few::new();
+        let mut compared: SmallList<Compared<'a>> = SmallList::new();
+        let mut present = SmallList::new();
         let mut is_plain = true;
         for (number, clause) in clauses.iter().enumerate() {
             let Condition::Is(path, comparison) = clause else {
@@ -116,7 +116,7 @@ impl<'a> Conjunction<'a> {
         all
     }
 
-    fn add(&mut self, table: &'a Table, attribute: &'a str, asked: Asked<'a>, clauses: Few<usize>) {
+    fn add(&mut self, table: &'a Table, attribute: &'a str, asked: Asked<'a>, clauses: SmallList<usize>) {
         let test = match &asked {
             // Several values are also one range: the planner compares one query of it with a query for each value.
             Asked::Values(values) if values.len() > 1 => hull(values),
@@ -152,7 +152,7 @@ impl<'a> Conjunction<'a> {
 struct Impossible;
 
 /// The test of one attribute, and the clauses it comes from.
-type UsefulTest<'a> = (Asked<'a>, Few<usize>);
+type UsefulTest<'a> = (Asked<'a>, SmallList<usize>);
 
 /// The test of an attribute that narrows a key most: values, then a prefix, then a range, then absence. A key uses one
 /// test for each attribute; the other clauses stay in the filter, so the answer is exact.
@@ -160,7 +160,8 @@ fn most_useful<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, 
     if let Some(values) = values(compared)? {
         return Ok(Some(values));
     }
-    let one = |test, (_, number, _): &Compared<'a>| Ok(Some((Asked::Test(test), Few::from_iter([*number]))));
+    let one =
+        |test, (_, number, _): &Compared<'a>| Ok(Some((Asked::Test(test), SmallList::from_iter([*number]))));
     // A key takes one test. A prefix usually selects less than a range; the range then stays a filter.
     for prefix in compared {
         if let Comparison::BeginsWith(text) = prefix.2 {
@@ -202,8 +203,8 @@ fn values<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impos
     Ok(Some((Asked::Values(values), clauses)))
 }
 
-fn distinct(values: &[AttributeValue]) -> Few<&AttributeValue> {
-    let mut kept: Few<&AttributeValue> = Few::new();
+fn distinct(values: &[AttributeValue]) -> SmallList<&AttributeValue> {
+    let mut kept: SmallList<&AttributeValue> = SmallList::new();
     for value in values {
         if !kept.iter().any(|known| equal(known, value)) {
             kept.push(value);
@@ -229,7 +230,7 @@ fn hull<'a>(values: &[&'a AttributeValue]) -> Option<Test<&'a AttributeValue>> {
 
 /// All bounds together: the highest lower one and the lowest upper one.
 fn range<'a>(compared: &[Compared<'a>]) -> Result<Option<UsefulTest<'a>>, Impossible> {
-    let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, Few::new());
+    let (mut low, mut high, mut clauses) = (Bound::Unbounded, Bound::Unbounded, SmallList::new());
     for (_, number, comparison) in compared {
         let (from, to) = match comparison {
             Comparison::Less(bound) => (Bound::Unbounded, Bound::Excluded(bound)),

@@ -10,7 +10,7 @@ use super::certainty::Certain;
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use super::path::EntityChoice;
-use super::path::Few;
+use super::path::SmallList;
 use crate::condition::Condition;
 use crate::model::EntityFacts;
 use crate::query::check::CheckedRequest;
@@ -25,7 +25,7 @@ pub(super) struct PlanContext<'a> {
     /// The entities that the table can hold.
     known: &'a [EntityFacts],
     /// The entities that the request asks for.
-    pub(super) wanted: Few<EntityChoice>,
+    pub(super) wanted: SmallList<EntityChoice>,
     /// The condition that an item belongs to one of these, unless all items do.
     among: Vec<Condition>,
 }
@@ -33,7 +33,8 @@ pub(super) struct PlanContext<'a> {
 impl<'a> PlanContext<'a> {
     pub(super) fn of(request: &'a CheckedRequest<'a>, readiness: &'a Readiness) -> PlanContext<'a> {
         let known = request.table.facts().entities.as_slice();
-        let mut context = PlanContext { request, readiness, known, wanted: Few::new(), among: Vec::new() };
+        let mut context =
+            PlanContext { request, readiness, known, wanted: SmallList::new(), among: Vec::new() };
         if request.entities.is_empty() {
             context.wanted = context.entities().collect();
         } else {
@@ -59,7 +60,7 @@ impl<'a> PlanContext<'a> {
 
     /// The entities whose items can fulfil these clauses. An entity whose own conditions contradict them needs no read:
     /// `type = "flight"` excludes airports, so an index that holds only flights can answer it.
-    pub(super) fn possible(&self, conjunct: &[Cow<'_, Condition>]) -> Few<EntityChoice> {
+    pub(super) fn possible(&self, conjunct: &[Cow<'_, Condition>]) -> SmallList<EntityChoice> {
         if self.known.len() <= 1 {
             return self.wanted.clone();
         }

@@ -11,7 +11,7 @@ use super::context::PlanContext;
 use super::estimate;
 use super::keyspace::{KeyCondition, Keyspace, Partition, SelectedRange};
 use super::path::EntityChoice;
-use super::path::Few;
+use super::path::SmallList;
 use super::planned_read::{PlannedRead, SharedByReads};
 use crate::condition::{Comparison, Condition};
 use crate::key::{KeyRole, after_all};
@@ -92,9 +92,9 @@ fn join<'a>(context: &PlanContext<'a>, group: &[PlannedRead<'a>]) -> Option<Plan
         false => group.iter().map(|read| estimate::share_of_partition(context, read)).sum::<f64>().min(1.0),
     };
     let shared = Rc::make_mut(&mut one.shared);
-    shared.when = Few::new();
+    shared.when = SmallList::new();
     if !is_one_range {
-        shared.ascending = Few::new();
+        shared.ascending = SmallList::new();
     }
     shared.conjunct = shared.conjunct[..shared.asked].into();
     shared.share = share;

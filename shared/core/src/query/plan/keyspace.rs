@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 use super::access::{KeyEqual, Operation, SortCondition, SortTest};
 use super::path::AccessPath;
 use super::path::EntityChoice;
-use super::path::Few;
+use super::path::SmallList;
 use crate::key::{KeyRange, KeyRole, Part, Shards, Template, Test, Tests, Unfolded};
 use crate::model::{FoldRule, KeyAttribute, KeySource};
 use crate::query::limits::FAN_OUT_MAX;
@@ -90,9 +90,9 @@ impl<'m> SelectedRange<'m> {
 pub(super) struct SelectedRanges<'m> {
     pub(super) ranges: SmallVec<[SelectedRange<'m>; 1]>,
     /// Attributes tested by the partition key, and whether exactly.
-    pub(super) by_partition: Few<(&'m str, bool)>,
+    pub(super) by_partition: SmallList<(&'m str, bool)>,
     /// Attributes tested by the sort key, and whether exactly.
-    pub(super) by_sort: Few<(&'m str, bool)>,
+    pub(super) by_sort: SmallList<(&'m str, bool)>,
 }
 
 impl SelectedRanges<'_> {
@@ -213,7 +213,7 @@ impl<'m> Keyspace<'m> {
     fn partitions(
         &self,
         tests: &Tests<'_>,
-        served: &mut Few<(&'m str, bool)>,
+        served: &mut SmallList<(&'m str, bool)>,
     ) -> Result<(Partitions<'m>, Option<Shards>), &'m str> {
         let mut partitions: Partitions<'m> = SmallVec::new();
         let mut shards = None;
@@ -252,7 +252,7 @@ impl<'m> Keyspace<'m> {
         Ok((partitions, shards))
     }
 
-    fn ranges(&self, tests: &Tests<'_>, served: &mut Few<(&'m str, bool)>) -> SortRanges<'m> {
+    fn ranges(&self, tests: &Tests<'_>, served: &mut SmallList<(&'m str, bool)>) -> SortRanges<'m> {
         if let Some((key, template)) = self.sort_template() {
             let selection = template.select(tests, FAN_OUT_MAX);
             // A test that the key answers only in part (a prefix, another letter case) is not exact, and stays a filter.
@@ -290,7 +290,7 @@ impl<'m> Keyspace<'m> {
     }
 
     /// The attributes that order the items within one selected range, most significant first, without fixed ones.
-    pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> Few<&'m str> {
+    pub(super) fn ascending(&self, fixed: &dyn Fn(&str) -> bool) -> SmallList<&'m str> {
         match self.sort_template() {
             Some((_, template)) => template.ascending(fixed).into(),
             None => self.sort.iter().map(|key| key.name.as_str()).filter(|name| !fixed(name)).collect(),

@@ -119,4 +119,4 @@ impl EntityChoice {
 }
 
 /// A short list, stored inline: a request has few conditions, and a key few parts.
-pub(super) type Few<T> = smallvec::SmallVec<[T; 4]>;
+pub(super) type SmallList<T> = smallvec::SmallVec<[T; 4]>;

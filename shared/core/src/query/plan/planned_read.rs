@@ -6,7 +6,7 @@ use super::access::{Access, Hydration, Operation};
 use super::keyspace::SelectedRange;
 use super::path::AccessPath;
 use super::path::EntityChoice;
-use super::path::Few;
+use super::path::SmallList;
 use crate::condition::Condition;
 use crate::model::Projection;
 use crate::query::check::CheckedRequest;
@@ -40,17 +40,17 @@ pub(super) struct PlannedRead<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct SharedByReads<'a> {
     /// Attributes that have one value in all items of the reads.
-    pub(super) fixed: Few<&'a str>,
+    pub(super) fixed: SmallList<&'a str>,
     /// Attributes by which the items ascend, outermost first.
-    pub(super) ascending: Few<&'a str>,
+    pub(super) ascending: SmallList<&'a str>,
     /// Does the sort range hold every key of its entity in the partition?
     pub(super) whole: bool,
     /// The estimated share of a partition in the sort range.
     pub(super) share: f64,
     /// The request's conditions that the key does not answer.
-    pub(super) residual: Few<&'a Condition>,
+    pub(super) residual: SmallList<&'a Condition>,
     /// The entity's own conditions that the key does not answer.
-    pub(super) when: Few<&'a Condition>,
+    pub(super) when: SmallList<&'a Condition>,
     /// Every condition that a matching item fulfils: the request's, then the entity's.
     pub(super) conjunct: Rc<[&'a Condition]>,
     /// How many of the conditions come from the request.
@@ -65,12 +65,12 @@ impl<'a> SharedByReads<'a> {
     /// A whole partition without remaining conditions. `asked`: how many conditions come from the request.
     pub(super) fn of(conjunct: Rc<[&'a Condition]>, asked: usize) -> SharedByReads<'a> {
         SharedByReads {
-            fixed: Few::new(),
-            ascending: Few::new(),
+            fixed: SmallList::new(),
+            ascending: SmallList::new(),
             whole: false,
             share: 1.0,
-            residual: Few::new(),
-            when: Few::new(),
+            residual: SmallList::new(),
+            when: SmallList::new(),
             conjunct,
             asked,
             joined_left: Vec::new(),

@@ -12,7 +12,7 @@ use super::context::PlanContext;
 use super::keyspace::{Keyspace, SelectedRange, SelectedRanges};
 use super::path::AccessPath;
 use super::path::EntityChoice;
-use super::path::Few;
+use super::path::SmallList;
 use super::planned_read::{PlannedRead, SharedByReads};
 use super::reject::RejectReason;
 use crate::condition::{Comparison, Condition};
@@ -131,7 +131,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
     }
 
     /// The expanded attributes, with their values.
-    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, Few<&'a AttributeValue>)> {
+    fn expanded(&self, expand: &[&'a str]) -> impl Iterator<Item = (&'a str, SmallList<&'a AttributeValue>)> {
         let asked = self.conjunction.by_attribute.iter().filter(|test| expand.contains(&test.attribute));
         let open = expand.iter().filter(|name| self.conjunction.of(name).is_none());
         let asked = asked.map(|of_one| {
@@ -206,7 +206,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
             Test::Absent => true,
             Test::Range { .. } | Test::BeginsWith(_) => false,
         };
-        let fixed: Few<&str> = tests.iter().filter(is_fixed).map(|(name, _)| name).collect();
+        let fixed: SmallList<&str> = tests.iter().filter(is_fixed).map(|(name, _)| name).collect();
         // An attribute fixed by the partition key narrows nothing in the sort key. Counting it twice would make the
         // path look cheaper than it is.
         let in_partition =
@@ -270,7 +270,7 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         &self,
         keyspace: Keyspace<'a>,
         is_exact: &dyn Fn(&str) -> bool,
-    ) -> (Few<&'a Condition>, Few<&'a Condition>) {
+    ) -> (SmallList<&'a Condition>, SmallList<&'a Condition>) {
         let conjunction = self.conjunction;
         // The range can contain items of other entities. Attributes that only the wanted entity requires, or only its
         // template writes, prove nothing about those items. Such a condition is dropped only if the entity's conditions
@@ -356,7 +356,10 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
         }
     }
 
-    fn unanswered(&self, answered: &dyn Fn(usize) -> bool) -> (Few<&'a Condition>, Few<&'a Condition>) {
+    fn unanswered(
+        &self,
+        answered: &dyn Fn(usize) -> bool,
+    ) -> (SmallList<&'a Condition>, SmallList<&'a Condition>) {
         let Conjunction { clauses, when_from, .. } = self.conjunction;
         let left = |numbers: std::ops::Range<usize>| {
             numbers.filter(|number| !answered(*number)).map(|number| clauses[number]).collect()

@@ -11,8 +11,8 @@ use crate::retrofit::{
     TaskStep, progress,
 };
 
-fn begun(name: &str) -> RetrofitState {
-    RetrofitState::begun(job(name).mapping(), Some("stream-1"))
+fn started(name: &str) -> RetrofitState {
+    RetrofitState::started(job(name).mapping(), Some("stream-1"))
 }
 
 fn why(result: Result<RetrofitState, ControlError>) -> &'static str {
@@ -29,7 +29,7 @@ fn mended(name: &str) -> Mapping {
 
 #[test]
 fn other_keys_of_an_index_are_taken_and_close_the_gates_until_all_work_by_them() {
-    let (head, mended) = (begun("moved"), mended("moved"));
+    let (head, mended) = (started("moved"), mended("moved"));
     assert!(head.check(&mended).is_err());
     let revised = head.revised(&mended).unwrap();
     assert!(revised.check(&mended).is_ok() && revised.revising && revised.version > head.version);
@@ -44,20 +44,20 @@ fn where_the_source_key_decides_the_target_key_it_must_stay_what_it_is() {
         "name = \"new-events\"\npartition = \"id\"",
         "name = \"new-events\"\npartition = \"event:{id}\"",
     );
-    assert_eq!(why(begun("moved").revised(&other)), OTHER_KEYS);
+    assert_eq!(why(started("moved").revised(&other)), OTHER_KEYS);
     // A ledger knows where each item is.
-    assert!(begun("rekeyed").revised(&mended("rekeyed")).is_ok());
+    assert!(started("rekeyed").revised(&mended("rekeyed")).is_ok());
     let elsewhere = changed("inPlace", "same-events", "other-events");
-    assert_eq!(why(begun("inPlace").revised(&elsewhere)), OTHER_TABLE);
+    assert_eq!(why(started("inPlace").revised(&elsewhere)), OTHER_TABLE);
 }
 
 #[test]
 fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
-    let tidying = begun("moved").to(Phase::Tidying).unwrap();
+    let tidying = started("moved").to(Phase::Tidying).unwrap();
     assert_eq!(why(tidying.revised(&mended("moved"))), "its target is tidied");
     let given_up = tidying.to(Phase::Abandoned).unwrap();
     assert!(why(given_up.restarted(job("moved").mapping(), Some("stream-1"))).contains("was tidied"));
-    let given_up = begun("moved").to(Phase::Abandoned).unwrap();
+    let given_up = started("moved").to(Phase::Abandoned).unwrap();
     let again = |stream| given_up.restarted(&mended("moved"), Some(stream)).unwrap();
     // A record that comes again must stay older than what was written after it.
     assert_eq!((again("stream-1").phase, again("stream-1").epoch.number()), (Phase::Running, 1));
@@ -66,7 +66,7 @@ fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
 
 #[test]
 fn after_the_cut_over_only_a_retrofit_in_place_goes_on_with_another_manifest() {
-    let cut_over = |name: &str| begun(name).to(Phase::CutOver).unwrap();
+    let cut_over = |name: &str| started(name).to(Phase::CutOver).unwrap();
     assert!(cut_over("rekeyed").revised(&mended("rekeyed")).is_err());
     let mended = mended("inPlace");
     let revised = cut_over("inPlace").revised(&mended).unwrap();
@@ -76,7 +76,7 @@ fn after_the_cut_over_only_a_retrofit_in_place_goes_on_with_another_manifest() {
 
 #[test]
 fn settle_is_refused_while_a_switch_or_a_return_is_in_progress() {
-    let tidy = begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().swept();
+    let tidy = started("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().swept();
     let closing = tidy.closing("t").unwrap();
     let refused = closing.to(Phase::Settled).unwrap_err();
     assert_eq!(refused.code(), "wrong-phase");
@@ -100,13 +100,13 @@ fn settle_is_refused_while_a_switch_or_a_return_is_in_progress() {
 #[test]
 fn who_waits_waits_longer_than_a_look_is_remembered() {
     let cut_off_ms = 1_000;
-    assert!(wait_after_change(900) * 1_000 >= 900_000 + LOOK_MS_MAX + cut_off_ms);
+    assert!(wait_after_change(900) * 1_000 >= 900_000 + STATE_CACHE_MS_MAX + cut_off_ms);
     assert_eq!(wait_after_change(u64::MAX), u64::MAX);
 }
 
 #[test]
 fn a_target_that_got_another_stream_since_a_return_is_closed_under_the_next_epoch() {
-    let tidying = begun("moved").to(Phase::Tidying).unwrap();
+    let tidying = started("moved").to(Phase::Tidying).unwrap();
     let tidy = tidying.to(Phase::Tidy).unwrap().swept();
     assert_eq!(tidy.closing("t").unwrap().reverse_stream, None, "the target has not been written yet");
     let returned = RetrofitState { phase: Phase::Tidy, ..tidy.with_reverse_stream("t").unwrap() };
@@ -135,7 +135,7 @@ fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
     let lease = Lease { pass, segment, owner: "me".to_owned(), until_ms: 1 };
     let ledger = LedgerRow { fence, target: None, removed: None };
     let writes = [
-        ("head", RetrofitState::begun(mapping, None).store(None)),
+        ("head", RetrofitState::started(mapping, None).store(None)),
         ("mark", progress::store_mark(&job, "m")),
         ("lag", Lag { behind_ms: 1, told: 1 }.store(&job)),
         ("reverse", Reverse::asked("q".to_owned(), 1).store(&job)),
@@ -155,8 +155,13 @@ fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
 
 /// The note about a change of the closed table.
 fn late_note() -> Write {
-    let tidy =
-        begun("moved").to(Phase::Tidying).unwrap().to(Phase::Tidy).unwrap().with_reverse_stream("t").unwrap();
+    let tidy = started("moved")
+        .to(Phase::Tidying)
+        .unwrap()
+        .to(Phase::Tidy)
+        .unwrap()
+        .with_reverse_stream("t")
+        .unwrap();
     let job = tidy.job(job("moved").mapping().clone());
     let key = item(r#"{"id":{"S":"1"}}"#);
     let sequence = SequenceNumber::parse("5").unwrap();
@@ -167,7 +172,7 @@ fn late_note() -> Write {
     loop {
         match step {
             TaskStep::Send(Request::Write(write)) => return write,
-            TaskStep::Send(_) => step = task.respond(&job, Response::Got(None)),
+            TaskStep::Send(_) => step = task.respond(&job, Response::Item(None)),
             TaskStep::Done(result) => panic!("{result:?}"),
         }
     }

@@ -8,7 +8,7 @@ use crate::retrofit::protocol_choice::Protocol;
 
 impl RetrofitState {
     /// The row of a retrofit that begins.
-    pub fn begun(mapping: &Mapping, stream: Option<&str>) -> RetrofitState {
+    pub fn started(mapping: &Mapping, stream: Option<&str>) -> RetrofitState {
         RetrofitState {
             retrofit: mapping.name().to_owned(),
             phase: Phase::Running,
@@ -61,7 +61,7 @@ impl RetrofitState {
     /// retrofit starts from its beginning.
     pub fn restarted(&self, mapping: &Mapping, stream: Option<&str>) -> Result<RetrofitState, ControlError> {
         if self.phase == Phase::Abandoned {
-            return self.begun_anew(mapping, stream);
+            return self.started_again(mapping, stream);
         }
         self.check(mapping)?;
         if !self.phase.is_filling() {
@@ -81,14 +81,14 @@ impl RetrofitState {
     /// The row of an abandoned retrofit that starts again. Its writes stayed. With another stream, the next epoch is newer than
     /// all of it. Records of the same stream can come again, though, and must stay older than what was written after them: there the
     /// epoch stays too, and what was not carried over meanwhile is found by a comparison.
-    fn begun_anew(&self, mapping: &Mapping, stream: Option<&str>) -> Result<RetrofitState, ControlError> {
+    fn started_again(&self, mapping: &Mapping, stream: Option<&str>) -> Result<RetrofitState, ControlError> {
         if self.keeps_rows() {
             return Err(self.cannot_revise("its target was tidied, and what was deleted since may be in it"));
         }
         self.check_fixed(mapping)?;
         let same = self.stream.as_deref() == stream;
         let epoch = if same { self.epoch } else { self.next_epoch()? };
-        Ok(RetrofitState { epoch, version: self.version + 1, ..RetrofitState::begun(mapping, stream) })
+        Ok(RetrofitState { epoch, version: self.version + 1, ..RetrofitState::started(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. A worker that read the earlier row may still write

@@ -74,7 +74,7 @@ struct StreamItem {
 
 /// Items that are being looked up.
 #[derive(Debug, Clone, PartialEq)]
-struct Look {
+struct ItemLookup {
     keys: Vec<SourceKey>,
     sides: SidesLookup,
 }
@@ -93,7 +93,7 @@ pub(super) struct Arrivals {
     seen_writes_dropped: bool,
     /// Items that the streams named so far.
     items_named: u64,
-    look: Option<Look>,
+    look: Option<ItemLookup>,
     /// Records of the closed table that were not examined yet.
     pub(super) unexamined: Vec<ChangeRecord>,
 }
@@ -243,7 +243,7 @@ impl Arrivals {
         let (keys, items): (Vec<_>, Vec<_>) =
             fresh.map(|(key, item)| (key.clone(), item.key.clone())).unzip();
         if keys.len() == LOOK_ITEMS || (all && !keys.is_empty()) {
-            self.look = Some(Look { keys, sides: SidesLookup::of(items) });
+            self.look = Some(ItemLookup { keys, sides: SidesLookup::of(items) });
         }
         self.look.is_some()
     }
@@ -258,7 +258,7 @@ impl Arrivals {
         }))
     }
 
-    fn unaccepted<'l>(&'l self, look: &'l Look) -> impl Iterator<Item = &'l SourceKey> {
+    fn unaccepted<'l>(&'l self, look: &'l ItemLookup) -> impl Iterator<Item = &'l SourceKey> {
         let pending = |key: &&SourceKey| self.items.get(*key).map(|item| item.pending);
         let may_be_accepted = [Some(Pending::NotAccepted), Some(Pending::Different)];
         look.keys.iter().filter(move |key| may_be_accepted.contains(&pending(key)))
@@ -317,7 +317,7 @@ impl Arrivals {
         }
     }
 
-    fn accept(&mut self, look: &Look, items: &[Option<Item>]) {
+    fn accept(&mut self, look: &ItemLookup, items: &[Option<Item>]) {
         let unaccepted: Vec<SourceKey> = self.unaccepted(look).cloned().collect();
         for (key, pair) in unaccepted.iter().zip(items.chunks(2)) {
             let newest = self.items.get(key).and_then(|item| item.newest.as_ref());

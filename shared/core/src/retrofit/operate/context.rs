@@ -57,7 +57,7 @@ pub(super) struct OperationContext {
     /// Source and target.
     pub(super) tables: [TableFacts; 2],
     pub(super) now_ms: u64,
-    pub(super) begun_ms: u64,
+    pub(super) started_ms: u64,
     /// The times that the command goes by.
     pub(super) limits: Limits,
     /// A text that no other operation has.

@@ -20,7 +20,7 @@ pub(super) struct GateReport {
     pub(super) gates: Vec<Gate>,
     /// Entries that nobody accepted: those of the direction that items are carried in, then those of the other one.
     pub(super) entries: [Vec<Quarantined>; 2],
-    /// The number of segments of the backfill; 0 if it was never begun.
+    /// The number of segments of the backfill; 0 if it was never started.
     pub(super) segments: u32,
 }
 

@@ -68,7 +68,7 @@ pub enum Step {
 
 /// What an operation is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doing {
+pub struct OperationStatus {
     /// In words.
     pub text: String,
     /// How long the writers have been stopped; `None` while they may write.
@@ -127,7 +127,7 @@ impl Operation {
             head: None,
             tables: [TableFacts::default(), TableFacts::default()],
             now_ms,
-            begun_ms: now_ms,
+            started_ms: now_ms,
             limits: command.limits(),
             nonce: nonce.into(),
             interrupted: false,
@@ -234,7 +234,7 @@ impl Operation {
     }
 
     /// What it is doing, for a line that shows progress.
-    pub fn doing(&self) -> Doing {
+    pub fn doing(&self) -> OperationStatus {
         let (text, paused_ms) = match &self.stage {
             OperationStage::Run(command) => (command.doing(&self.context), None),
             OperationStage::Tidy(command) => (command.doing(&self.context), None),
@@ -253,7 +253,11 @@ impl Operation {
             }
             OperationStage::Over(outcome) => (outcome.message.clone(), None),
         };
-        Doing { text, paused_ms, failure: self.failures.as_ref().map(|(_, _, failure)| failure.clone()) }
+        OperationStatus {
+            text,
+            paused_ms,
+            failure: self.failures.as_ref().map(|(_, _, failure)| failure.clone()),
+        }
     }
 
     fn take(&mut self, reply: Reply) {

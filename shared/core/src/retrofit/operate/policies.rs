@@ -7,7 +7,7 @@ use super::parts::{Part, PartStep, Stored, one_row};
 use crate::model::Table;
 use crate::retrofit::control::{self, Direction, RetrofitState};
 use crate::retrofit::request::TableRole;
-use crate::retrofit::stop::{PolicyError, TableDoor, same_policy};
+use crate::retrofit::stop::{PolicyError, WriteAccess, same_policy};
 use crate::value::Item;
 
 /// The pause before a policy is changed again: DynamoDB takes no change for 15 seconds after another one.
@@ -107,7 +107,7 @@ impl PolicySync {
         let (mut policies, mut tags): (Vec<_>, Vec<_>) = (there.clone().collect(), there.collect());
         // A stop closes before it opens. Afterwards the table that opens comes first: its writers are waiting.
         policies.sort_by_key(|role| {
-            door(role) != if head.phase.is_stop() { TableDoor::Shut } else { TableDoor::Open }
+            door(role) != if head.phase.is_stop() { WriteAccess::Shut } else { WriteAccess::Open }
         });
         // Tags are written after the stop: writers must not wait for them.
         if head.phase.is_stop() {
@@ -261,7 +261,7 @@ pub(super) struct PolicyRightsCheck {
     exempt: Vec<String>,
     at: usize,
     step: CheckStep,
-    begun_ms: u64,
+    started_ms: u64,
     /// A policy would be invalid or too large.
     refused: Option<Box<Outcome>>,
 }
@@ -293,7 +293,7 @@ impl PolicyRightsCheck {
             exempt,
             at: 0,
             step: CheckStep::Probing,
-            begun_ms: context.now_ms,
+            started_ms: context.now_ms,
             refused: None,
         }
     }
@@ -322,7 +322,7 @@ impl Part for PolicyRightsCheck {
         }
         match &self.step {
             CheckStep::Probing => PartStep::Ask(Effect::Probe(self.closes)),
-            CheckStep::Lingering { .. } if context.now_ms >= self.begun_ms + LINGER_MS_MAX => {
+            CheckStep::Lingering { .. } if context.now_ms >= self.started_ms + LINGER_MS_MAX => {
                 let message = format!(
                     "this operator's role may not write to table `{closes}`, so it cannot see when a policy stops the writers"
                 );
@@ -357,7 +357,7 @@ impl Part for PolicyRightsCheck {
                 let role = TABLES[self.at.min(1)];
                 let head = RetrofitState { exempt: self.exempt.clone(), ..context.head().clone() };
                 let there = there.as_ref().map(|policy| policy.text.as_str());
-                match head.policy(&context.table(role).arn, TableDoor::Followers, there) {
+                match head.policy(&context.table(role).arn, WriteAccess::Followers, there) {
                     Ok(text) => self.step = CheckStep::Trying { text },
                     Err(error) => self.refused = Some(Box::new(policy_unusable(context, role, &error))),
                 }

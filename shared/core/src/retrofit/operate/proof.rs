@@ -31,7 +31,7 @@ pub(super) struct Proving {
     step: ProofStep,
     asked: u64,
     asked_ms: u64,
-    begun_ms: u64,
+    started_ms: u64,
     has_item: bool,
     /// Items of the table that opens whose rows have changed.
     rewritten: Vec<Item>,
@@ -59,7 +59,7 @@ impl Proving {
             step: ProofStep::Asking,
             asked: 0,
             asked_ms: context.now_ms,
-            begun_ms: context.now_ms,
+            started_ms: context.now_ms,
             has_item: false,
             rewritten: Vec::new(),
             last: None,
@@ -87,7 +87,7 @@ impl Proving {
             return ProofStep::Looking;
         }
         self.last = answer.or(self.last.take());
-        if context.now_ms >= self.begun_ms + context.limits.proof_max_ms {
+        if context.now_ms >= self.started_ms + context.limits.proof_max_ms {
             self.end = Some(Err(Box::new(self.unproven(context))));
             return ProofStep::Looking;
         }

@@ -259,7 +259,7 @@ impl RunMachine {
         if found.is_none() && self.trace_source(context, at + 1).is_some() {
             return Stage::Traces { at: at + 1 };
         }
-        match RetrofitState::begun(&context.mapping, self.stream(context)).after(&self.ended, found) {
+        match RetrofitState::started(&context.mapping, self.stream(context)).after(&self.ended, found) {
             Ok(next) => Stage::Storing(Box::new(Store::of(context, next))),
             Err(error) => over(context.control_error(&error)),
         }

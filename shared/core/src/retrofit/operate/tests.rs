@@ -72,8 +72,8 @@ impl World {
 
     /// With the row of a retrofit of this mapping that is tidy.
     fn of(mapping: Mapping) -> World {
-        let begun = RetrofitState::begun(&mapping, Some("source-stream"));
-        let first = begun.to(begun.tidied_first().unwrap()).unwrap();
+        let started = RetrofitState::started(&mapping, Some("source-stream"));
+        let first = started.to(started.tidied_first().unwrap()).unwrap();
         let tidy = if first.phase == Phase::Tidy { first } else { first.to(Phase::Tidy).unwrap() };
         let mut world = World {
             mapping,
@@ -244,9 +244,9 @@ fn compared(world: &mut World) {
     let mark = world.rows.get(&place(&progress::mark_key(&job))).and_then(progress::read_mark);
     let start = ComparisonStart { mark: mark.unwrap_or_default(), version: head.version, seconds: now };
     for pass in [Pass::Backfill, Pass::VerifySource, Pass::VerifyTarget] {
-        let begun = Checkpoint::start(&job, pass, SegmentId::new(0, 1).unwrap());
+        let started = Checkpoint::start(&job, pass, SegmentId::new(0, 1).unwrap());
         let mark = (pass != Pass::Backfill).then(|| start.text());
-        let mut slice = Slice::from(begun.marked(mark));
+        let mut slice = Slice::from(started.marked(mark));
         slice.page(0, None);
         world.put(&progress::begin_segment(&job, slice.checkpoint()));
     }
@@ -447,7 +447,7 @@ fn in_place() -> World {
     let mut world = World::tidy("moved");
     world.mapping = mapping.clone();
     world.rows.clear();
-    world.put(&RetrofitState::begun(&mapping, Some("source-stream")).store(None));
+    world.put(&RetrofitState::started(&mapping, Some("source-stream")).store(None));
     compared(&mut world);
     world
 }

@@ -27,7 +27,7 @@ pub struct Tidy {
 enum TidyStage {
     Gates(GateCheck),
     Storing(Box<Store>),
-    /// Workers that may have begun in the phase before.
+    /// Workers that may have started in the phase before.
     Leases(Rows),
     LeaseWait {
         until_ms: u64,

@@ -64,7 +64,7 @@ impl Fenced {
         let older = is(FENCE_ATTRIBUTE, Comparison::Less(fence.value()));
         let is_taken = new.as_ref().is_some_and(|item| job.mapping().selects(item));
         let reason = match state(job.mapping(), key, new, &fence) {
-            Ok(item) => return begun(key, fence, FencedPhase::Writing, put(item, Guard::AbsentOr(older))),
+            Ok(item) => return started(key, fence, FencedPhase::Writing, put(item, Guard::AbsentOr(older))),
             Err(reason) => reason,
         };
         // A record that comes again after its item was mended must not enter the quarantine again.
@@ -72,11 +72,13 @@ impl Fenced {
         match place.and_then(|place| job.mapping().target().key_of(&place)) {
             Some(place) => {
                 let look = Turn::Send(Request::Get { role: TableRole::Target, key: place });
-                begun(key, fence, FencedPhase::Doubting(reason), look)
+                started(key, fence, FencedPhase::Doubting(reason), look)
             }
             // Its key has no place in the target: nothing can be there.
-            None if !is_taken => begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected)),
-            None => begun(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence)),
+            None if !is_taken => {
+                started(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected))
+            }
+            None => started(key, fence.clone(), FencedPhase::Writing, Turn::Enter(reason, fence)),
         }
     }
 
@@ -97,7 +99,7 @@ impl Fenced {
         // give way, also to an item that is no longer selected, which leaves a tombstone.
         let guard = match (takes, first) {
             (false, true) => {
-                return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
+                return started(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
             }
             (false, false) => Guard::Present(older()),
             (true, true) => Guard::Absent,
@@ -106,21 +108,21 @@ impl Fenced {
         let item = match state(mapping, key, Some(Cow::Owned(item)), &fence) {
             // Its key has no place in the target: nothing can be there.
             Err(_) if !takes => {
-                return begun(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
+                return started(key, fence, FencedPhase::Writing, Turn::Done(TaskResult::NotSelected));
             }
             Err(reason) => {
                 let turn = Turn::Enter(reason, fence.clone());
-                return begun(key, fence, FencedPhase::Writing, turn);
+                return started(key, fence, FencedPhase::Writing, turn);
             }
             Ok(item) => item,
         };
         if !careful {
-            return begun(key, fence, FencedPhase::Writing, put(item, guard));
+            return started(key, fence, FencedPhase::Writing, put(item, guard));
         }
         let target_key = mapping.target().key_of(&item).unwrap_or_default();
         let write = Write { role: TableRole::Target, action: Action::Put(item), guard };
         let look = Turn::Send(Request::Get { role: TableRole::Target, key: target_key });
-        begun(key, fence, FencedPhase::Looking(Box::new(write)), look)
+        started(key, fence, FencedPhase::Looking(Box::new(write)), look)
     }
 
     /// Reads both sides again. `failed` is the newest change that could not be carried over, if one is known.
@@ -130,13 +132,13 @@ impl Fenced {
             Ok(Some(target_key)) => {
                 let repair = Repair { target_key, failed, target: None, rounds: 0 };
                 let turn = repair.read_target();
-                begun(key, fence, FencedPhase::Repairing(Box::new(repair)), turn)
+                started(key, fence, FencedPhase::Repairing(Box::new(repair)), turn)
             }
             Ok(None) => unreachable!("the protocol applies only where the source's key fixes the target's"),
             Err(error) => {
                 let look = Turn::Send(Request::Get { role: TableRole::Source, key: Item::clone(key) });
                 let reason = QuarantineReason::unmappable(&error);
-                begun(key, fence, FencedPhase::Placeless(reason), look)
+                started(key, fence, FencedPhase::Placeless(reason), look)
             }
         }
     }
@@ -156,21 +158,21 @@ impl Fenced {
                 Turn::Done(TaskResult::Superseded)
             }
             (FencedPhase::Writing, Response::Refused(ItemSeen::Item(there))) => self.met(Some(&there)),
-            (FencedPhase::Asking, Response::Got(there)) => self.met(there.as_ref()),
-            (FencedPhase::Doubting(reason), Response::Got(there)) => {
+            (FencedPhase::Asking, Response::Item(there)) => self.met(there.as_ref()),
+            (FencedPhase::Doubting(reason), Response::Item(there)) => {
                 let newer = there.as_ref().and_then(Fence::on).is_some_and(|fence| fence >= self.fence);
                 match newer {
                     true => Turn::Done(TaskResult::Superseded),
                     false => Turn::Enter(reason.clone(), self.fence.clone()),
                 }
             }
-            (FencedPhase::Placeless(reason), Response::Got(item)) => {
+            (FencedPhase::Placeless(reason), Response::Item(item)) => {
                 match item.is_some_and(|item| job.mapping().selects(&item)) {
                     true => Turn::Enter(reason.clone(), self.fence.clone()),
                     false => Turn::Done(TaskResult::NotSelected),
                 }
             }
-            (FencedPhase::Looking(write), Response::Got(there)) => {
+            (FencedPhase::Looking(write), Response::Item(there)) => {
                 if write.guard.holds(there.as_ref()) {
                     let write = Request::Write((**write).clone());
                     self.phase = FencedPhase::Writing;
@@ -235,11 +237,11 @@ impl Repair {
                 self.target = None;
                 self.read_target()
             }
-            (Response::Got(target), None) => {
+            (Response::Item(target), None) => {
                 self.target = Some(target);
                 Turn::Send(Request::Get { role: TableRole::Source, key: source_key.clone() })
             }
-            (Response::Got(source), Some(target)) => {
+            (Response::Item(source), Some(target)) => {
                 self.write(job, source_key, source.as_ref(), target.as_ref(), fence)
             }
             (Response::Cancelled(_) | Response::Rejected(_), _) => {
@@ -285,7 +287,7 @@ impl Repair {
     }
 }
 
-fn begun(key: &Arc<Item>, fence: Fence, phase: FencedPhase, turn: Turn) -> (Fenced, Turn) {
+fn started(key: &Arc<Item>, fence: Fence, phase: FencedPhase, turn: Turn) -> (Fenced, Turn) {
     (Fenced { source_key: Arc::clone(key), fence, phase }, turn)
 }
 

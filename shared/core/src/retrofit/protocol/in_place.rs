@@ -52,7 +52,7 @@ impl InPlace {
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match response {
             Response::Written => Turn::Done(TaskResult::Written),
-            Response::Got(item) => self.update(job, item.map(Cow::Owned)),
+            Response::Item(item) => self.update(job, item.map(Cow::Owned)),
             Response::Refused(ItemSeen::Item(item)) => self.update(job, Some(Cow::Owned(*item))),
             Response::Refused(ItemSeen::Nothing) => self.update(job, None),
             Response::Refused(ItemSeen::Unknown) => self.read(),

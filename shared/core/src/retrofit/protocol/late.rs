@@ -80,21 +80,21 @@ impl Late {
             return repair.respond(job, response);
         }
         match (&self.phase, response) {
-            (LatePhase::ReadingFormerRow, Response::Got(row)) => {
+            (LatePhase::ReadingFormerRow, Response::Item(row)) => {
                 if row.as_ref().and_then(LedgerRow::read).is_some_and(|row| row.fence >= self.fence) {
                     return Turn::Done(TaskResult::Superseded);
                 }
                 self.phase = LatePhase::ReadingRow;
                 Turn::Send(get(LedgerRow::key(job.mapping(), &self.source)))
             }
-            (LatePhase::ReadingRow, Response::Got(row)) => {
+            (LatePhase::ReadingRow, Response::Item(row)) => {
                 if row.as_ref().and_then(LedgerRow::read).is_some_and(|row| self.is_own(&row)) {
                     return Turn::Done(TaskResult::Superseded);
                 }
                 self.phase = LatePhase::ReadingSource;
                 Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })
             }
-            (LatePhase::ReadingSource, Response::Got(source)) => match self.is_said(job, source.as_ref()) {
+            (LatePhase::ReadingSource, Response::Item(source)) => match self.is_said(job, source.as_ref()) {
                 true => Turn::Done(TaskResult::Unchanged),
                 // Not an application's write: the service deletes items whose time to live is over in each table at another time.
                 false if self.record.kind == (ChangeKind::Remove { expired: true }) => self.repair(job),

@@ -85,7 +85,7 @@ impl LedgerRow {
 pub(in crate::retrofit) struct Move {
     source: SourceKey,
     key: Item,
-    aim: Aim,
+    aim: CarryGoal,
     phase: MovePhase,
     /// The row as it was last seen.
     row: Option<LedgerRow>,
@@ -103,7 +103,7 @@ pub(in crate::retrofit) struct Move {
 
 /// The state to carry over.
 #[derive(Debug, Clone, PartialEq)]
-enum Aim {
+enum CarryGoal {
     /// The state in a record or a scan, with its fence.
     State(Fence),
     /// Whatever the source says now. With the newest change that failed, if one is known.
@@ -137,7 +137,7 @@ impl Move {
         new: Option<&Item>,
         fence: Fence,
     ) -> (Move, Turn) {
-        let mut this = Move::new(source, key, Aim::State(fence));
+        let mut this = Move::new(source, key, CarryGoal::State(fence));
         // A misfit waits until the row is read: otherwise a late record of an old state puts an item into quarantine that is right now.
         this.misfit = this.want(job, new).err();
         let turn = this.read_row(job);
@@ -155,10 +155,10 @@ impl Move {
     ) -> (Move, Turn) {
         let first = fence.epoch() == Epoch::FIRST;
         if first && !job.mapping().selects(item) {
-            let this = Move::new(source, key, Aim::State(fence));
+            let this = Move::new(source, key, CarryGoal::State(fence));
             return (this, Turn::Done(TaskResult::NotSelected));
         }
-        let mut this = Move::new(source, key, Aim::State(fence.clone()));
+        let mut this = Move::new(source, key, CarryGoal::State(fence.clone()));
         let turn = match this.want(job, Some(item)) {
             Err(reason) => Turn::Enter(reason, fence),
             Ok(()) if careful || !first => this.read_row(job),
@@ -170,12 +170,12 @@ impl Move {
 
     /// Reads everything again.
     pub(super) fn repair(job: &Job, source: &SourceKey, key: &Item, failed: Option<Fence>) -> (Move, Turn) {
-        let mut this = Move::new(source, key, Aim::Now(failed));
+        let mut this = Move::new(source, key, CarryGoal::Now(failed));
         let turn = this.read_row(job);
         (this, turn)
     }
 
-    fn new(source: &SourceKey, key: &Item, aim: Aim) -> Move {
+    fn new(source: &SourceKey, key: &Item, aim: CarryGoal) -> Move {
         Move {
             source: source.clone(),
             key: key.clone(),
@@ -243,9 +243,9 @@ impl Move {
             response => response,
         };
         match (self.phase, response) {
-            (MovePhase::ReadingRow, Response::Got(row)) => self.know_row(job, row.as_ref()),
-            (MovePhase::ReadingSource, Response::Got(item)) => self.know_source(job, item.as_ref()),
-            (MovePhase::ReadingTarget, Response::Got(item)) => self.know_target(job, item.as_ref()),
+            (MovePhase::ReadingRow, Response::Item(row)) => self.know_row(job, row.as_ref()),
+            (MovePhase::ReadingSource, Response::Item(item)) => self.know_source(job, item.as_ref()),
+            (MovePhase::ReadingTarget, Response::Item(item)) => self.know_target(job, item.as_ref()),
             (MovePhase::Moving, Response::Written) => Turn::Done(TaskResult::Written),
             (MovePhase::Releasing, Response::Written) => {
                 self.row = Some(LedgerRow { fence: self.released_fence(job), target: None, removed: None });
@@ -302,14 +302,14 @@ impl Move {
         self.row = row.and_then(LedgerRow::read);
         match &self.aim {
             // A late or repeated record: the row says that something at least as new was carried over.
-            Aim::State(fence) if self.row.as_ref().is_some_and(|row| row.fence >= *fence) => {
+            CarryGoal::State(fence) if self.row.as_ref().is_some_and(|row| row.fence >= *fence) => {
                 Turn::Done(TaskResult::Superseded)
             }
-            Aim::State(fence) => match &self.misfit {
+            CarryGoal::State(fence) => match &self.misfit {
                 Some(reason) => Turn::Enter(reason.clone(), fence.clone()),
                 None => self.move_on(job),
             },
-            Aim::Now(_) => {
+            CarryGoal::Now(_) => {
                 self.phase = MovePhase::ReadingSource;
                 Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })
             }
@@ -344,8 +344,8 @@ impl Move {
     /// Is the row at least as new as the change that failed?
     fn is_current(&self) -> bool {
         match &self.aim {
-            Aim::State(_) => false,
-            Aim::Now(failed) => self.row.as_ref().map(|row| &row.fence) >= failed.as_ref(),
+            CarryGoal::State(_) => false,
+            CarryGoal::Now(failed) => self.row.as_ref().map(|row| &row.fence) >= failed.as_ref(),
         }
     }
 
@@ -443,8 +443,8 @@ impl Move {
 
     fn next_fence(&self, job: &Job) -> Fence {
         match &self.aim {
-            Aim::State(fence) => fence.clone(),
-            Aim::Now(failed) => {
+            CarryGoal::State(fence) => fence.clone(),
+            CarryGoal::Now(failed) => {
                 // Above the row and above the failed change: otherwise one of them, delivered late, overwrites the repair.
                 let known = self.row.as_ref().map(|row| row.fence.repaired());
                 let scan = Fence::of_scan(job.epoch());

@@ -72,25 +72,25 @@ enum RowedPhase {
 impl Rowed {
     /// A record came: the source's state of now is written, with the record's fence.
     pub(super) fn apply(job: &Job, source: &SourceKey, key: &Item, fence: Fence) -> (Rowed, Turn) {
-        Rowed::begun(job, source, key, RowedAim::Record(fence))
+        Rowed::started(job, source, key, RowedAim::Record(fence))
     }
 
     /// A scan found the item.
     pub(super) fn backfill(job: &Job, source: &SourceKey, key: &Item) -> (Rowed, Turn) {
-        Rowed::begun(job, source, key, RowedAim::Scan)
+        Rowed::started(job, source, key, RowedAim::Scan)
     }
 
     /// Both sides are read again.
     pub(super) fn repair(job: &Job, source: &SourceKey, key: &Item, failed: Option<Fence>) -> (Rowed, Turn) {
-        Rowed::begun(job, source, key, RowedAim::Repair(failed))
+        Rowed::started(job, source, key, RowedAim::Repair(failed))
     }
 
     /// The same, and what is there is written again even if it is right.
     pub(super) fn rewrite(job: &Job, source: &SourceKey, key: &Item) -> (Rowed, Turn) {
-        Rowed::begun(job, source, key, RowedAim::Rewrite)
+        Rowed::started(job, source, key, RowedAim::Rewrite)
     }
 
-    fn begun(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
+    fn started(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
         let place = match job.mapping().target_key(key) {
             Ok(Some(place)) => Ok(place),
             // On the way back: a key that is not as the manifest has it.
@@ -116,14 +116,14 @@ impl Rowed {
             (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
             // Row and target are read before the source. Every write changes the row, so of two writes that succeed the later one has
             // read the source later; in another order an older state could win.
-            (RowedPhase::ReadingRow, Response::Got(row)) => {
+            (RowedPhase::ReadingRow, Response::Item(row)) => {
                 self.row = row.as_ref().and_then(LedgerRow::read);
                 let Ok(key) = self.place.clone() else { return self.know_target(job, None) };
                 self.phase = RowedPhase::ReadingTarget;
                 Turn::Send(Request::Get { role: TableRole::Target, key })
             }
-            (RowedPhase::ReadingTarget, Response::Got(target)) => self.know_target(job, target),
-            (RowedPhase::ReadingSource, Response::Got(source)) => self.write(job, source.as_ref()),
+            (RowedPhase::ReadingTarget, Response::Item(target)) => self.know_target(job, target),
+            (RowedPhase::ReadingSource, Response::Item(source)) => self.write(job, source.as_ref()),
             (RowedPhase::Writing, Response::Written) => Turn::Done(TaskResult::Written),
             (RowedPhase::GivingFence(fence), Response::Written) => {
                 let fence = fence.clone();

@@ -81,9 +81,9 @@ fn mapping(name: &str) -> Mapping {
 
 /// The rows that a retrofit of this protocol can have in this phase, each with its difference from the others.
 fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, RetrofitState)> {
-    let begun = RetrofitState::begun(mapping, Some("stream"));
-    let plain = RetrofitState { phase, ..begun.clone() };
-    let rowed = RetrofitState { phase, generation: Some(Generation::FIRST), ..begun };
+    let started = RetrofitState::started(mapping, Some("stream"));
+    let plain = RetrofitState { phase, ..started.clone() };
+    let rowed = RetrofitState { phase, generation: Some(Generation::FIRST), ..started };
     let reverse_stream = Some(ReverseStream { stream: "back".to_owned(), epoch: Epoch::FIRST });
     let returned = RetrofitState { reverse_stream, swept: true, ..rowed.clone() };
     let tidied = mapping.protocol() == Protocol::Fenced;
@@ -258,7 +258,7 @@ fn in_place_nobody_is_told_to_move_or_to_get_rid_of_a_table() {
 #[test]
 fn what_is_given_up_in_place_is_told_by_attribute() {
     let mapping = mapping("inPlaceWithChanges");
-    let head = RetrofitState { phase: Phase::Abandoned, ..RetrofitState::begun(&mapping, None) };
+    let head = RetrofitState { phase: Phase::Abandoned, ..RetrofitState::started(&mapping, None) };
     let said = CompletedStep::Abandoned.message(&head, &mapping);
     for change in ["`note` is renamed to `remark`", "`origin` is set to a constant", "`junk` is removed"] {
         assert!(said.contains(change), "{said}");
@@ -270,7 +270,7 @@ fn a_retrofit_that_fills_no_index_says_so() {
     let manifest = MANIFEST.replace("fills = [\"byUser\"]", "fills = []");
     let model = parse("keyfold.toml", &manifest).model.unwrap();
     let mapping = Mapping::of(&model, "inPlaceWithChanges").unwrap();
-    let head = RetrofitState::begun(&mapping, Some("stream"));
+    let head = RetrofitState::started(&mapping, Some("stream"));
     assert_eq!(
         CompletedStep::Undone.message(&head, &mapping),
         "queries do not use the indexes that it fills (there are none) until you switch again; no item of table `LiveEvents` changes"

@@ -35,7 +35,7 @@ fn read(job: &Job, mut task: ItemTask, there: [Option<Item>; 3]) -> TaskStep {
     let mut step = task.start(job);
     for item in there {
         assert!(matches!(step, TaskStep::Send(Request::Get { .. })), "{step:?}");
-        step = task.respond(job, Response::Got(item));
+        step = task.respond(job, Response::Item(item));
     }
     step
 }
@@ -61,7 +61,7 @@ fn an_item_that_leaves_its_place_first_raises_the_rows_fence() {
     there.insert(control::TARGET_KEY.to_owned(), AttributeValue::M(members));
     let mut task = job.apply(&record("9", "1", Some(event("1", "sam"))));
     task.start(&job);
-    transaction(task.respond(&job, Response::Got(Some(there))));
+    transaction(task.respond(&job, Response::Item(Some(there))));
     let writes = transaction(task.respond(&job, Response::Cancelled(vec![true, true, false])));
     let released = LedgerRow::read(put_item(&writes[0])).unwrap();
     assert!(released.fence > before && released.fence < fence(1, "9"), "{released:?}");
@@ -86,8 +86,8 @@ fn a_repair_of_a_delete_that_failed_leaves_a_tombstone() {
     let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence(1, "5"));
     let mut task = job.release(&entry).unwrap();
     task.start(&job);
-    task.respond(&job, Response::Got(None));
-    let put = write(task.respond(&job, Response::Got(None)));
+    task.respond(&job, Response::Item(None));
+    let put = write(task.respond(&job, Response::Item(None)));
     let tombstone = put_item(&put);
     assert_eq!(tombstone[attributes::TOMBSTONE_ATTRIBUTE], AttributeValue::Bool(true));
     assert_eq!(tombstone[attributes::FENCE_ATTRIBUTE], fence(1, "5").value());

@@ -22,8 +22,8 @@ fn ended(job: &Job, mut task: ItemTask, source: Option<&Item>) -> (TaskResult, V
     loop {
         let response = match step {
             TaskStep::Done(result) => return (result, writes),
-            TaskStep::Send(Request::Get { role: TableRole::Source, .. }) => Response::Got(source.cloned()),
-            TaskStep::Send(Request::Get { .. }) => Response::Got(None),
+            TaskStep::Send(Request::Get { role: TableRole::Source, .. }) => Response::Item(source.cloned()),
+            TaskStep::Send(Request::Get { .. }) => Response::Item(None),
             TaskStep::Send(Request::Write(write)) => {
                 writes.push(write);
                 Response::Written

@@ -59,7 +59,7 @@ fn found_by(job: &Job, options: CheckOptions, source: Option<&Item>, target: Opt
                     TableRole::Target => target,
                     TableRole::Control => None,
                 };
-                check.respond(job, Response::Got(seen.cloned()))
+                check.respond(job, Response::Item(seen.cloned()))
             }
             CheckStep::Send(other) => panic!("{other:?}"),
         };
@@ -159,12 +159,12 @@ fn found_in_turn(targets: &[Option<Item>]) -> (Class, usize) {
             CheckStep::Pause => check.paused(&job),
             CheckStep::Send(Request::Get { role: TableRole::Target, .. }) => {
                 looks += 1;
-                check.respond(&job, Response::Got(targets[looks - 1].clone()))
+                check.respond(&job, Response::Item(targets[looks - 1].clone()))
             }
             CheckStep::Send(Request::Get { role: TableRole::Source, .. }) => {
-                check.respond(&job, Response::Got(Some(source.clone())))
+                check.respond(&job, Response::Item(Some(source.clone())))
             }
-            CheckStep::Send(_) => check.respond(&job, Response::Got(None)),
+            CheckStep::Send(_) => check.respond(&job, Response::Item(None)),
         };
     }
 }

@@ -11,7 +11,7 @@ use super::batches::NewItem;
 use crate::consumed::Consumed;
 use crate::error::{Call, DynamoError};
 use crate::guarded::{StatementResult, execute, insert};
-use crate::read::{BatchGet, Got, batch_get};
+use crate::read::{BatchGet, BatchItems, batch_get};
 use crate::write::collection::Collection;
 use crate::write::put::put_new_measured;
 
@@ -90,7 +90,7 @@ pub(super) async fn read(
     table: &Table,
     jobs: &[&NewItem],
     deadline: Option<Instant>,
-) -> Result<Got, DynamoError> {
+) -> Result<BatchItems, DynamoError> {
     let keys = jobs.iter().filter_map(|job| table.key_of(&job.item)).collect();
     let batch = BatchGet { table: table.name.clone(), keys, consistent: true, ..BatchGet::default() };
     by(deadline, Call::new("BatchGetItem", &table.name), batch_get(client, &batch)).await

@@ -150,7 +150,7 @@ impl CompactState {
         };
         self.scans[number] = ScanState::Working;
         let role = Role::Scan { key: number };
-        let after = tasks.begun(role, held.hash, |tables| {
+        let after = tasks.started(role, held.hash, |tables| {
             let item = tables.item(there).cloned().unwrap_or_default();
             tables.scenario.jobs[0].backfill(item, number == 0)
         });
@@ -184,7 +184,7 @@ impl CompactState {
     ) -> After {
         let image = self.records[role.key()][record];
         let hash = mix(record as u64, tasks.tables.held(image).map(|held| held.hash));
-        tasks.begun(role, hash, |tables| {
+        tasks.started(role, hash, |tables| {
             task(&tables.scenario.jobs[0], &change_record(role.key(), record, tables.item(image).cloned()))
         })
     }

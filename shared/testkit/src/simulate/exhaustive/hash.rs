@@ -31,7 +31,7 @@ fn of_value(value: &AttributeValue) -> u64 {
 pub(in crate::simulate) fn of_outcome(outcome: &Response) -> u64 {
     let of = |item: &Option<Item>| item.as_ref().map(of_item);
     match outcome {
-        Response::Got(item) => mix(1, of(item)),
+        Response::Item(item) => mix(1, of(item)),
         Response::Written => 2,
         Response::Refused(ItemSeen::Unknown) => 3,
         Response::Refused(ItemSeen::Nothing) => 4,

@@ -128,7 +128,7 @@ impl<'s> Tables<'s> {
     /// Carries a request out.
     pub(super) fn send(&mut self, request: &Request, role: Role, rows: &mut Rows) -> Response {
         match request {
-            Request::Get { role, key } => Response::Got(self.get(*role, key, rows).cloned()),
+            Request::Get { role, key } => Response::Item(self.get(*role, key, rows).cloned()),
             Request::Write(write) => {
                 let Some(write) = self.weak(write, role) else { return Response::Written };
                 if self.holds(&write, rows) {

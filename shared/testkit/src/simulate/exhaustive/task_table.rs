@@ -54,7 +54,7 @@ pub(super) struct TaskTable<'s> {
     pub(super) walked: Orders,
     open_tasks: Vec<Rc<OpenTask>>,
     ids: HashMap<u64, OpenTaskId>,
-    begun: HashMap<u64, After>,
+    started: HashMap<u64, After>,
     effects: HashMap<(OpenTaskId, [ItemId; TOUCHED]), Rc<Effect>>,
 }
 
@@ -65,7 +65,7 @@ impl<'s> TaskTable<'s> {
             walked,
             open_tasks: Vec::new(),
             ids: HashMap::new(),
-            begun: HashMap::new(),
+            started: HashMap::new(),
             effects: HashMap::new(),
         }
     }
@@ -75,14 +75,14 @@ impl<'s> TaskTable<'s> {
     }
 
     /// A task that begins.
-    pub(super) fn begun(
+    pub(super) fn started(
         &mut self,
         role: Role,
         hash: u64,
         task: impl FnOnce(&Tables<'s>) -> ItemTask,
     ) -> After {
         let began = mix(hash, role);
-        if let Some(after) = self.begun.get(&began) {
+        if let Some(after) = self.started.get(&began) {
             return *after;
         }
         let mut task = task(&self.tables);
@@ -90,7 +90,7 @@ impl<'s> TaskTable<'s> {
         let open_task =
             OpenTask { role, task, request: None, blocked: 0, touches: Vec::new(), began, hash: began };
         let after = self.after(open_task, next);
-        self.begun.insert(began, after);
+        self.started.insert(began, after);
         after
     }
 

@@ -366,7 +366,7 @@ impl<'s> RaceWorld<'s> {
 
     fn send(&mut self, request: &Request) -> Response {
         let write = match request {
-            Request::Get { role, key } => return Response::Got(self.at(*role, key).cloned()),
+            Request::Get { role, key } => return Response::Item(self.at(*role, key).cloned()),
             Request::Write(write) => write,
             Request::Transact(_) => unreachable!("no protocol here has transactions"),
         };

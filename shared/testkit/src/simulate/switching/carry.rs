@@ -368,7 +368,7 @@ impl World {
             return Some(Response::Written);
         }
         if let Some(image) = self.image_of(work) {
-            return Some(Response::Got(image));
+            return Some(Response::Item(image));
         }
         let partition = |request: &Request| match request {
             Request::Write(write) => Some(partition_of(write)),
@@ -404,7 +404,7 @@ impl World {
         let former =
             partition.starts_with(&format!("ledger#{}#", work.errand.job.mapping().other_rows_name()));
         if former {
-            return self.bites(SwitchMutant::FormerRowIgnored).then_some(Response::Got(None));
+            return self.bites(SwitchMutant::FormerRowIgnored).then_some(Response::Item(None));
         }
         let deleted = self.streams[index(side)][record].record.new.is_none();
         if !deleted || !self.has(SwitchMutant::DeletionIsOwn) {
@@ -420,7 +420,7 @@ impl World {
         let mut row = Item::default();
         row.insert(control::FENCE.to_owned(), fence.value());
         row.insert(control::REMOVED.to_owned(), fence.value());
-        Some(Response::Got(Some(row)))
+        Some(Response::Item(Some(row)))
     }
 
     /// A transaction as a weakened protocol sends it.

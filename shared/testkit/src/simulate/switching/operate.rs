@@ -67,7 +67,7 @@ impl World {
     /// A stop ends within its limit.
     fn check_stop(&mut self, at: usize) {
         let operator = &self.operators[at];
-        let own = operator.switches && self.stop_begun >= operator.begun && self.head.phase.is_stop();
+        let own = operator.switches && self.stop_begun >= operator.started && self.head.phase.is_stop();
         if own && !self.ending && self.turns > self.stop_begun + 4 * STOP_TURNS_MAX {
             self.fail("a stop lasts longer than its limit");
         }
@@ -157,7 +157,7 @@ impl World {
         let skew_seconds = if self.faults.clocks { self.random.below(SKEW_SECONDS) as u64 } else { 0 };
         self.operators[at] = Operator {
             switches,
-            begun: self.turns,
+            started: self.turns,
             version: self.head.version,
             skew_seconds,
             ..Operator::default()
@@ -289,12 +289,12 @@ impl World {
         let is_compared = outcome.counts.contains_key("same") && outcome.gates.iter().all(by_quarantine);
         // An entry of the quarantine does not keep a comparison from its end.
         if is_compared && (outcome.end == End::Done || !outcome.gates.is_empty()) {
-            self.lost_at.take_if(|lost_at| *lost_at <= operator.begun);
+            self.lost_at.take_if(|lost_at| *lost_at <= operator.started);
         }
         *self.outcomes.entry(format!("{:?} {}", outcome.end, outcome.code)).or_default() += 1;
         let is_blocked = !outcome.gates.is_empty() && outcome.gates.iter().all(by_quarantine);
         // Nothing else happened since the operation began.
-        if operator.switches && is_blocked && operator.begun == self.turns && self.can_release() {
+        if operator.switches && is_blocked && operator.started == self.turns && self.can_release() {
             self.fail("a switch is refused for an entry of the quarantine that it could have released");
         }
         let others = self.operators.iter().any(|other| other.switches && other.operation.is_some());

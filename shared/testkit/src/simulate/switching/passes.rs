@@ -69,7 +69,7 @@ impl World {
             return Ok(Reply::Pass { done: false, counts });
         }
         let Ok(segment) = SegmentId::new(0, 1) else { unreachable!("there is one") };
-        let mark = (pass != Pass::Backfill).then(|| run.begun.text());
+        let mark = (pass != Pass::Backfill).then(|| run.started.text());
         let mut slice = Slice::from(Checkpoint::start(&job, pass, segment).marked(mark));
         let page = slice.page(KEYS, None);
         for (name, count) in &run.counts {
@@ -88,8 +88,8 @@ impl World {
         }
         let mark = self.row(&progress::mark_key(&jobs.there)).and_then(progress::read_mark);
         let (version, seconds) = (self.head.version, self.seconds());
-        let begun = ComparisonStart { mark: mark.unwrap_or_default(), version, seconds };
-        PassRun { pass, head: self.head.clone(), begun, at: 0, counts: BTreeMap::new() }
+        let started = ComparisonStart { mark: mark.unwrap_or_default(), version, seconds };
+        PassRun { pass, head: self.head.clone(), started, at: 0, counts: BTreeMap::new() }
     }
 
     fn pass_item(&mut self, job: &Job, lead: Direction, run: &PassRun, repair: bool) -> &'static str {

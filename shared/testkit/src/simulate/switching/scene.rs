@@ -173,11 +173,11 @@ impl Scene {
     }
 
     /// The row of a retrofit whose target is tidy. With a ledger it still has to be tidied.
-    pub(super) fn begun(&self) -> RetrofitState {
-        let begun = RetrofitState::begun(&self.mapping, Some("s1"));
+    pub(super) fn started(&self) -> RetrofitState {
+        let started = RetrofitState::started(&self.mapping, Some("s1"));
         match self.layout {
-            Layout::Fixed => RetrofitState { rows_since: Some(1), ..tidied(&begun).swept() },
-            Layout::Moving | Layout::Crowded => begun,
+            Layout::Fixed => RetrofitState { rows_since: Some(1), ..tidied(&started).swept() },
+            Layout::Moving | Layout::Crowded => started,
         }
     }
 
@@ -188,8 +188,8 @@ impl Scene {
 }
 
 /// The row once the target is tidied, apart from former requests that are still under way.
-pub(super) fn tidied(begun: &RetrofitState) -> RetrofitState {
-    let first = begun.tidied_first().and_then(|first| begun.to(first));
+pub(super) fn tidied(started: &RetrofitState) -> RetrofitState {
+    let first = started.tidied_first().and_then(|first| started.to(first));
     let tidy =
         first.and_then(|head| if head.phase == Phase::Tidying { head.to(Phase::Tidy) } else { Ok(head) });
     match tidy {
@@ -272,7 +272,8 @@ pub(super) fn is_asked(scene: &Scene, partition: &str) -> bool {
 
 /// The partitions of the seals that an item here asks for.
 fn asked(scene: &Scene) -> BTreeSet<String> {
-    let Ok(head) = tidied(&RetrofitState::begun(&scene.mapping, Some("s1"))).with_reverse_stream("t") else {
+    let Ok(head) = tidied(&RetrofitState::started(&scene.mapping, Some("s1"))).with_reverse_stream("t")
+    else {
         unreachable!("it is the first")
     };
     let jobs = Jobs::of(&head);
@@ -293,7 +294,7 @@ fn asked_by(job: &Job, key: &Item) -> Option<String> {
             TaskStep::Send(Request::Transact(writes)) => {
                 return writes.last().map(|write| control_partition(key_in(&write.action)));
             }
-            TaskStep::Send(_) => step = task.respond(job, Response::Got(None)),
+            TaskStep::Send(_) => step = task.respond(job, Response::Item(None)),
             TaskStep::Done(_) => return None,
         }
     }

@@ -33,7 +33,7 @@ impl World {
         let from = written.iter().rposition(on_time);
         let before = match from {
             Some(at) => written[at].new.clone(),
-            None => self.begun(former, number, &written),
+            None => self.started(former, number, &written),
         };
         let late = written[from.map_or(0, |at| at + 1)..].to_vec();
         // A scan or a repair can have carried it: then its record is noted although it was not late.
@@ -81,7 +81,7 @@ impl World {
     }
 
     /// The item before the first of these writes.
-    fn begun(&self, side: Direction, number: usize, written: &[TrueWrite]) -> Option<Item> {
+    fn started(&self, side: Direction, number: usize, written: &[TrueWrite]) -> Option<Item> {
         match written.first() {
             Some(first) => self.streams[index(side)][first.at].record.old.as_ref().map(natural),
             None => self.expected[number].clone(),

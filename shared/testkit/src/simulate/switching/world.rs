@@ -152,7 +152,7 @@ pub(super) struct World {
     pub(super) by_policy: bool,
     /// The table that the applications write to.
     pub(super) apps_at: Direction,
-    pub(super) doors: Doors,
+    pub(super) doors: WritePolicies,
     /// The turn in which the last stop began.
     pub(super) stop_begun: u64,
     /// Has an operator looked in this stop whether the tables still have their streams?
@@ -243,7 +243,7 @@ impl World {
         let mut world = World::with(Layout::of(seed), random, faults, mutant, trace);
         world.by_policy = by_policy;
         if whole_way {
-            world.head = RetrofitState::begun(&world.scene.mapping, Some("s1"));
+            world.head = RetrofitState::started(&world.scene.mapping, Some("s1"));
         }
         world.sequences = [world.first_numbers(), world.first_numbers()];
         world.begin();
@@ -273,14 +273,14 @@ impl World {
             scene,
             tables: Default::default(),
             control: ItemStore::default(),
-            head: scene.begun(),
+            head: scene.started(),
             streams: Default::default(),
             stream_begins: [0; 2],
             shards,
             shard_begins: [vec![0], vec![0]],
             by_policy: false,
             apps_at: Direction::Forward,
-            doors: Doors::default(),
+            doors: WritePolicies::default(),
             stop_begun: 0,
             described: false,
             stopping_stream: None,
@@ -551,7 +551,7 @@ impl World {
                     Some(side) => self.tables[index(side)].get(self.model(side), key),
                     None => self.control.get(&self.scene.control_table, key),
                 };
-                Response::Got(there.cloned())
+                Response::Item(there.cloned())
             }
             Request::Write(write) => match self.write_all(lead, std::slice::from_ref(write)) {
                 None => Response::Written,
@@ -756,7 +756,7 @@ pub(super) struct Operator {
     /// The state that a weakened operator still sees after the seals.
     pub(super) stale: Option<Box<World>>,
     /// The turn in which it began to stop writers.
-    pub(super) begun: u64,
+    pub(super) started: u64,
     /// How far its clock is ahead.
     pub(super) skew_seconds: u64,
     /// The clock of a weakened operator, which stands still during a stop.
@@ -767,7 +767,7 @@ pub(super) struct Operator {
 
 /// Policies of the two tables, and when they are applied.
 #[derive(Clone, Default)]
-pub(super) struct Doors {
+pub(super) struct WritePolicies {
     /// The document with its revision.
     pub(super) policies: [Option<(String, u64)>; 2],
     pub(super) revision: u64,
@@ -778,7 +778,7 @@ pub(super) struct Doors {
     pub(super) tags: [Option<String>; 2],
 }
 
-impl Doors {
+impl WritePolicies {
     pub(super) fn is_closed(&self, side: Direction, turns: u64) -> bool {
         let (closed, since) = self.closed[index(side)];
         if turns >= since { closed } else { self.before[index(side)] }
@@ -791,7 +791,7 @@ pub(super) struct PassRun {
     pub(super) pass: Pass,
     /// The row when it began. All its writes belong to that generation.
     pub(super) head: RetrofitState,
-    pub(super) begun: ComparisonStart,
+    pub(super) started: ComparisonStart,
     /// The next item.
     pub(super) at: usize,
     pub(super) counts: BTreeMap<String, u64>,

@@ -143,7 +143,7 @@ impl SwitchMachine {
     pub(super) fn checks(&mut self, context: &OperationContext) -> SwitchStage {
         if self.is_attested(context) && !self.options.check {
             // Attested writers are stopped from the start of the command.
-            self.stopped_since_ms = Some(context.begun_ms);
+            self.stopped_since_ms = Some(context.started_ms);
         }
         match self.new_exempt(context) {
             Ok(Some(roles)) => Self::store(context, context.head().exempting(roles), AfterStore::Exempting),

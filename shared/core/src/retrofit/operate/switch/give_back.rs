@@ -34,7 +34,7 @@ impl SwitchMachine {
             return self.given_back(context);
         }
         let message = format!(
-            "retrofit `{}` is `{}`: no stop was begun that could be taken back",
+            "retrofit `{}` is `{}`: no stop was started that could be taken back",
             head.retrofit,
             head.phase.name()
         );
@@ -119,7 +119,7 @@ impl SwitchMachine {
         let (closes, opens) = self.table_names(context);
         let what = match &self.stage {
             SwitchStage::Storing { then: AfterStore::Stop, .. } => {
-                format!("the stop of table `{closes}` may have begun")
+                format!("the stop of table `{closes}` may have started")
             }
             SwitchStage::Storing { then: AfterStore::Turn, .. } => format!("table `{opens}` may be open"),
             SwitchStage::Enforcing { then: AfterPolicies::Turned, .. } => {

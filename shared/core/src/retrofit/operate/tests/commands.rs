@@ -6,11 +6,11 @@ use crate::retrofit::segment::Pass;
 use crate::retrofit::{Fence, Lease, QuarantineReason, Quarantined, SegmentId, SourceKey};
 
 /// A retrofit that has just started.
-fn begun(name: &str) -> World {
+fn started(name: &str) -> World {
     let mut world = World::tidy("moved");
     world.mapping = job(name).mapping().clone();
     world.rows.clear();
-    world.put(&RetrofitState::begun(&world.mapping.clone(), Some("source-stream")).store(None));
+    world.put(&RetrofitState::started(&world.mapping.clone(), Some("source-stream")).store(None));
     world
 }
 
@@ -32,7 +32,7 @@ fn of_kind(world: &World, wanted: &[&str]) -> Vec<&'static str> {
 
 #[test]
 fn a_repair_marks_what_it_writes_and_tries_the_quarantine_first() {
-    let mut world = begun("moved");
+    let mut world = started("moved");
     enter(&mut world);
     let done = world.drive(repair()).unwrap();
     assert_eq!((done.end, &*done.code), (End::Done, "running"), "{}", done.text());
@@ -47,7 +47,7 @@ fn a_repair_marks_what_it_writes_and_tries_the_quarantine_first() {
 #[test]
 fn a_run_ends_after_the_stage_that_was_asked_for() {
     for (until, passes) in [(RunStage::Start, 0), (RunStage::Backfill, 1), (RunStage::Compare, 3)] {
-        let mut world = begun("moved");
+        let mut world = started("moved");
         world.rows.clear();
         let done = world.drive(Command::Run(Run { until, ..Run::default() })).unwrap();
         assert_eq!((done.end, world.head().phase), (End::Done, Phase::Running), "{}", done.text());
@@ -57,10 +57,10 @@ fn a_run_ends_after_the_stage_that_was_asked_for() {
 
 #[test]
 fn a_backfill_keeps_its_number_of_segments_unless_it_begins_again() {
-    let mut world = begun("moved");
-    let begun =
+    let mut world = started("moved");
+    let started =
         crate::retrofit::Checkpoint::start(&job("moved"), Pass::Backfill, SegmentId::new(0, 7).unwrap());
-    world.put(&progress::begin_segment(&job("moved"), &begun));
+    world.put(&progress::begin_segment(&job("moved"), &started));
     let run =
         |segments, again| Command::Run(Run { segments, again, until: RunStage::Backfill, ..Run::default() });
     let refused = world.drive(run(Some(5), false)).unwrap();
@@ -69,7 +69,7 @@ fn a_backfill_keeps_its_number_of_segments_unless_it_begins_again() {
     assert!(world.drive(run(Some(7), false)).unwrap().is_success());
     world.effects.clear();
     world.rows.retain(|(partition, _), _| !partition.starts_with("segments#"));
-    world.put(&progress::begin_segment(&job("moved"), &begun));
+    world.put(&progress::begin_segment(&job("moved"), &started));
     assert!(world.drive(run(None, true)).unwrap().is_success());
     assert_eq!(of_kind(&world, &["send", "pass", "forget-segments"]), ["forget-segments", "send", "pass"]);
 }
@@ -77,7 +77,7 @@ fn a_backfill_keeps_its_number_of_segments_unless_it_begins_again() {
 #[test]
 fn a_target_with_other_keys_begins_nothing() {
     let mut operation = Operation::new(job("moved").mapping().clone(), repair(), "nonce", 1);
-    let mut world = begun("moved");
+    let mut world = started("moved");
     world.rows.clear();
     let outcome = loop {
         match operation.next() {
@@ -111,7 +111,7 @@ fn once_the_target_has_writers_a_run_only_compares() {
 fn readers_move_after_a_tidying_and_a_comparison_and_a_kill_at_any_step_loses_nothing() {
     let readers = |back| Command::Readers(Readers { back, limits: Limits::LOCAL });
     let filled = || {
-        let mut world = begun("moved");
+        let mut world = started("moved");
         world.drive(Command::Run(Run { until: RunStage::Backfill, ..Run::default() })).unwrap();
         world.effects.clear();
         world
@@ -146,7 +146,7 @@ fn readers_do_not_move_while_a_gate_is_closed() {
 
 /// It was started with another manifest.
 fn to_revise() -> World {
-    let mut world = begun("moved");
+    let mut world = started("moved");
     let other = RetrofitState { mapping: job("rekeyed").mapping().hash().clone(), ..world.head() };
     world.rows.clear();
     world.put(&other.store(None));
@@ -157,10 +157,10 @@ fn to_revise() -> World {
 fn a_revision_waits_until_nobody_writes_by_the_former_manifest_and_may_be_killed() {
     let revise = || Command::Revise(Revise { limits: Limits::LOCAL });
     let mut whole = to_revise();
-    let begun_ms = whole.now_ms;
+    let started_ms = whole.now_ms;
     let done = whole.drive(revise()).unwrap();
     assert_eq!((done.end, whole.head().revising), (End::Done, false), "{}", done.text());
-    assert!(whole.now_ms >= begun_ms + Limits::LOCAL.in_flight_ms, "it waited");
+    assert!(whole.now_ms >= started_ms + Limits::LOCAL.in_flight_ms, "it waited");
     assert_eq!(whole.head().mapping, *whole.mapping.hash());
     for after in 0..whole.effects.len() {
         let mut world = to_revise();
@@ -195,7 +195,7 @@ fn a_revision_is_refused_while_a_worker_has_a_segment() {
 
 #[test]
 fn a_retrofit_is_given_up_even_if_its_tables_are_gone() {
-    let mut world = begun("moved");
+    let mut world = started("moved");
     world.fails = Some(("describe", u64::MAX, FailureKind::Gone));
     let done = world.drive(Command::Abandon).unwrap();
     assert_eq!((done.end, world.head().phase), (End::Done, Phase::Abandoned), "{}", done.text());

@@ -170,9 +170,9 @@ fn a_policy_that_somebody_overwrites_during_the_comparison_is_seen_before_the_tu
 #[test]
 fn tidy_waits_for_a_worker_whose_clock_is_behind() {
     let mut world = ready("moved");
-    let begun = RetrofitState::begun(&world.mapping, Some("source-stream"));
+    let started = RetrofitState::started(&world.mapping, Some("source-stream"));
     world.rows.clear();
-    let tidying = begun.to(Phase::Tidying).unwrap();
+    let tidying = started.to(Phase::Tidying).unwrap();
     world.put(&tidying.store(None));
     let until_ms = world.now_ms - 60_000;
     let segment = SegmentId::new(0, 1).unwrap();

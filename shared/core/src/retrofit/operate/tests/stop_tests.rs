@@ -36,13 +36,13 @@ fn stores(effect: &Effect, phase: Phase) -> bool {
 
 #[test]
 fn a_stop_goes_on_to_where_it_was_begun_for() {
-    for (begun, resumed, phase) in [
+    for (started, resumed, phase) in [
         (for_good(), by_policy(), Phase::Settled),
         (by_policy(), for_good(), Phase::Reversed),
         (for_good(), for_good(), Phase::Settled),
     ] {
         let mut world = ready("moved");
-        killed_in_stop(&mut world, begun, 5);
+        killed_in_stop(&mut world, started, 5);
         let done = world.drive(Command::Switch(resumed)).unwrap();
         assert_eq!((done.end, world.head().phase), (End::Done, phase), "{}", done.text());
     }
@@ -226,7 +226,7 @@ fn an_empty_page_is_not_the_end_of_a_shard() {
 fn tags_hold_nobody_up() {
     for writes in [true, false] {
         let mut world = ready("moved");
-        let begun_ms = world.now_ms;
+        let started_ms = world.now_ms;
         let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
             Effect::Tag { write, .. } if write.is_some() == writes => {
                 assert!(!world.head().phase.is_stop(), "writers stand still");
@@ -236,7 +236,7 @@ fn tags_hold_nobody_up() {
         });
         assert_eq!(outcome.end, End::Done, "{}", outcome.text());
         assert!(outcome.notes.iter().any(|note| note.contains("is not noticed")), "{:?}", outcome.notes);
-        assert!(world.now_ms < begun_ms + 30_000);
+        assert!(world.now_ms < started_ms + 30_000);
     }
 }
 
@@ -328,8 +328,8 @@ fn a_run_fills_nothing_that_has_writers_or_another_mapping() {
         let mut world = World::tidy("moved");
         world.rows.clear();
         world.mapping = job(name).mapping().clone();
-        let begun = RetrofitState::begun(&world.mapping, Some("source-stream"));
-        world.put(&begun.to(Phase::CutOver).unwrap().store(None));
+        let started = RetrofitState::started(&world.mapping, Some("source-stream"));
+        world.put(&started.to(Phase::CutOver).unwrap().store(None));
         world.mapping = mapping;
         let run = Run { repair: true, ..Run::default() };
         let outcome = played(&mut world, Command::Run(run), |_, _, effect| {
@@ -352,7 +352,7 @@ fn tidy_says_what_it_swept() {
     let mut world = ready("moved");
     let mapping = world.mapping.clone();
     world.rows.clear();
-    world.put(&RetrofitState::begun(&mapping, Some("source-stream")).store(None));
+    world.put(&RetrofitState::started(&mapping, Some("source-stream")).store(None));
     compared(&mut world);
     let outcome = played(&mut world, Command::Tidy(Tidy { limits: Limits::LOCAL }), |_, _, effect| {
         let counts = BTreeMap::from([("swept".to_owned(), 3)]);

@@ -20,15 +20,15 @@ const PHASES: [Phase; 11] = [
 /// The row of a retrofit in this phase; `None` if it never gets there.
 fn row(name: &str, phase: Phase) -> Option<RetrofitState> {
     let mapping = job(name).mapping().clone();
-    let begun = RetrofitState::begun(&mapping, Some("source-stream"));
+    let started = RetrofitState::started(&mapping, Some("source-stream"));
     let to = |head: Option<RetrofitState>, phase: Phase| head.and_then(|head| head.to(phase).ok());
-    let tidied = || Some(to(to(Some(begun.clone()), Phase::Tidying), Phase::Tidy)?.swept());
+    let tidied = || Some(to(to(Some(started.clone()), Phase::Tidying), Phase::Tidy)?.swept());
     let closing = || Some(tidied()?.closing("target-stream").ok()?.exempting(&[ROLE.to_owned()]));
     let reversed = || to(closing()?.with_reverse_stream("target-stream").ok(), Phase::Reversed);
-    let cut_over = || to(Some(begun.clone()), Phase::CutOver);
+    let cut_over = || to(Some(started.clone()), Phase::CutOver);
     match phase {
-        Phase::Running => Some(begun.clone()),
-        Phase::Tidying => to(Some(begun.clone()), Phase::Tidying),
+        Phase::Running => Some(started.clone()),
+        Phase::Tidying => to(Some(started.clone()), Phase::Tidying),
         Phase::Tidy => tidied(),
         Phase::Closing => closing(),
         Phase::Reversed => reversed(),
@@ -37,7 +37,7 @@ fn row(name: &str, phase: Phase) -> Option<RetrofitState> {
         Phase::CutOver => cut_over(),
         Phase::Finalising => to(to(reversed(), Phase::Settled).or_else(cut_over), Phase::Finalising),
         Phase::Finalised => to(row(name, Phase::Finalising), Phase::Finalised),
-        Phase::Abandoned => to(Some(begun.clone()), Phase::Abandoned),
+        Phase::Abandoned => to(Some(started.clone()), Phase::Abandoned),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct HeadCache {
 #[derive(Debug)]
 struct CachedHead {
     stream: String,
-    begun: ReadAt,
+    started: ReadAt,
     version: u64,
     sender: Arc<RequestSender>,
 }
@@ -54,14 +54,14 @@ impl HeadCache {
     pub(crate) fn of(&self, stream: &str) -> Option<(Arc<RequestSender>, u64)> {
         let now = self.begin();
         let last = self.last();
-        let look = last.as_ref().filter(|look| look.stream == stream)?;
-        look.begun.is_within(self.most, now).then(|| (Arc::clone(&look.sender), look.version))
+        let head = last.as_ref().filter(|head| head.stream == stream)?;
+        head.started.is_within(self.most, now).then(|| (Arc::clone(&head.sender), head.version))
     }
 
     /// Caches a head that allowed writes.
-    pub(crate) fn remember(&self, begun: ReadAt, stream: &str, sender: &Arc<RequestSender>, version: u64) {
+    pub(crate) fn remember(&self, started: ReadAt, stream: &str, sender: &Arc<RequestSender>, version: u64) {
         let (stream, sender) = (stream.to_owned(), Arc::clone(sender));
-        *self.last() = Some(CachedHead { stream, begun, version, sender });
+        *self.last() = Some(CachedHead { stream, started, version, sender });
     }
 
     /// Drops the cached head.
@@ -79,16 +79,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_is_young_by_both_clocks_or_not_at_all() {
+    fn a_cached_row_is_recent_only_if_both_clocks_say_so() {
         let (at, on_the_wall) = (Instant::now(), SystemTime::now());
-        let begun = ReadAt { at, on_the_wall };
+        let started = ReadAt { at, on_the_wall };
         let ms = Duration::from_millis;
         let within = |monotonic: u64, wall: SystemTime| {
-            begun.is_within(ms(1_000), ReadAt { at: at + ms(monotonic), on_the_wall: wall })
+            started.is_within(ms(1_000), ReadAt { at: at + ms(monotonic), on_the_wall: wall })
         };
         assert!(within(0, on_the_wall) && within(999, on_the_wall + ms(999)));
         assert!(!within(1_000, on_the_wall) && !within(0, on_the_wall + ms(1_000)));
         assert!(!within(10, on_the_wall - ms(1)), "a clock that was set back proves nothing");
-        assert!(!begun.is_within(Duration::ZERO, begun), "nothing is remembered");
+        assert!(!started.is_within(Duration::ZERO, started), "nothing is remembered");
     }
 }

@@ -20,7 +20,7 @@ fn remembering(function: &Function) -> Replicator {
         retrofit: "moved".to_owned(),
         control_table: CONTROL.to_owned(),
         concurrency: 4,
-        look: Duration::from_hours(1),
+        state_cache: Duration::from_hours(1),
     };
     let mapping: Mapping = function.sender.job().mapping().clone();
     Replicator::new(Ok(mapping), function.dynamo.client(), settings)
@@ -51,7 +51,7 @@ async fn change(function: &Function, phase: Phase) {
 }
 
 #[tokio::test]
-async fn what_is_written_rests_on_a_look_and_what_is_dropped_does_not() {
+async fn a_write_may_use_the_cached_row_and_a_drop_reads_it_again() {
     let function = Function::start("moved").await;
     let replicator = remembering(&function);
     let (first, second) = (function.record("1", 1), function.record("2", 2));
@@ -62,7 +62,7 @@ async fn what_is_written_rests_on_a_look_and_what_is_dropped_does_not() {
     // The first record changes nothing anymore, so only the row decides whether it may be dropped.
     let closed = json!("Keyfold.RetrofitClosed");
     assert_eq!(answer(&replicator, &[function.record("3", 3), first]).await, closed);
-    assert_eq!(answer(&replicator, &[function.record("4", 4)]).await, closed, "the look is forgotten");
+    assert_eq!(answer(&replicator, &[function.record("4", 4)]).await, closed, "the cached row is dropped");
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_batch_comes_again_if_something_of_it_would_be_dropped_by_a_former_row
 }
 
 #[tokio::test]
-async fn a_look_is_about_one_stream_and_lasts_until_something_fails() {
+async fn a_cached_row_serves_one_stream_until_something_fails() {
     let function = Function::start("moved").await;
     let replicator = remembering(&function);
     assert_eq!(answer(&replicator, &[function.record("1", 1)]).await, all_is_done());
