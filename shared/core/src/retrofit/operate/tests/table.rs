@@ -57,9 +57,9 @@ fn command(name: &str, phase: Phase, command: Command) -> String {
     let outcome = world.drive(command).unwrap();
     let after = world.head().phase;
     match outcome.end {
-        End::Refused => format!("refuses: `{}`", outcome.code),
+        End::Refused => format!("`{}`", outcome.code),
         End::Failed => format!("fails: `{}`", outcome.code),
-        _ if after == phase => "changes no phase".to_owned(),
+        _ if after == phase => "stays".to_owned(),
         _ => format!("to `{}`", after.name()),
     }
 }
