@@ -51,7 +51,9 @@ pub(crate) fn designs(
     let mut found = Vec::new();
     for key in keys {
         let names = || key.partition.iter().chain(&key.sort);
-        if names().all(|name| table.attributes.contains_key(name)) {
+        // The shards of a part about some entities are too few for all items.
+        let is_for_all = key.shard.is_none() || part.entities.is_empty();
+        if is_for_all && names().all(|name| table.attributes.contains_key(name)) {
             found.push((IndexKind::Global, Form::Plain(key.clone())));
         }
         if let Some(rest) = local_key(table, key) {
@@ -128,10 +130,12 @@ impl Key {
             if is_tail && at == 0 {
                 text += &literal(name);
             }
-            let separator = if at > 0 || is_tail { SEPARATOR } else { "" };
+            // The separator stays without the tail, so that items with it and items without it are one range.
+            if at > 0 || is_tail {
+                text += SEPARATOR;
+            }
             let one = part(table, entity, name);
-            let _ =
-                if is_tail { write!(text, "[{separator}{one}]") } else { write!(text, "{separator}{one}") };
+            text += &if is_tail { format!("[{one}]") } else { one };
         }
         text
     }

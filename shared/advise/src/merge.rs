@@ -1,8 +1,9 @@
 //! Several entities in one index: what was chosen for each of them, packed into as few indexes as hold it.
 
-use keyfold_core::model::{EntityId, IndexKind, Projection};
+use keyfold_core::model::{Entity, EntityId, IndexKind, Projection, Table};
 
 use crate::design::{Design, Form, Slot};
+use crate::shape::Key;
 
 /// The most merged designs.
 const DESIGNS_MAX: usize = 60;
@@ -11,19 +12,28 @@ const DESIGNS_MAX: usize = 60;
 pub(crate) type Group = Vec<Slot>;
 
 /// A chosen index as a group, if the questions that it answers name their entities.
-pub(crate) fn group(design: &Design, entities: &[EntityId]) -> Option<Group> {
+pub(crate) fn group(table: &Table, design: &Design, entities: &[EntityId]) -> Option<Group> {
     match &design.form {
         _ if design.kind == IndexKind::Local || entities.is_empty() => None,
         Form::ByEntity(slots) => Some(slots.clone()),
         Form::Plain(key) => {
-            let slot = |entity: &EntityId| Slot {
-                entity: *entity,
-                key: key.clone(),
-                has_prefix: entities.len() == 1,
+            let slot = |entity: &EntityId| {
+                let key = of_entity(key, &table.entities[entity.0]);
+                Slot { entity: *entity, key, has_prefix: entities.len() == 1 }
             };
             Some(entities.iter().map(slot).collect())
         }
     }
+}
+
+/// The key of one entity's items: an optional tail is left out of it if they cannot have the attribute.
+fn of_entity(key: &Key, entity: &Entity) -> Key {
+    let mut own = key.clone();
+    if own.has_tail && own.sort.last().is_some_and(|name| !entity.attributes.contains_key(name)) {
+        own.sort.pop();
+        own.has_tail = false;
+    }
+    own
 }
 
 /// Overloaded designs that could take the place of these groups: the tightest packing, and each pair.

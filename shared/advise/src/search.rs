@@ -134,7 +134,7 @@ impl<'m> Search<'m> {
             }
             Some(all.into_iter().collect())
         };
-        let of = |at: &usize| group(&self.candidates[*at].design, &entities(*at)?);
+        let of = |at: &usize| group(self.table, &self.candidates[*at].design, &entities(*at)?);
         self.solved.built.iter().filter_map(of).collect()
     }
 }

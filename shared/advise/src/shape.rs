@@ -192,8 +192,9 @@ impl<'q> Part<'q> {
             Some(product * values.len() as f64)
         });
         let per_partition = table.expect.items_per_partition.unwrap_or(PARTITION_ITEMS_ASSUMED) as f64;
-        let partitions = listed.unwrap_or_else(|| (workload.items() / per_partition).max(1.0));
-        let by_load = (workload.writes_a_second() / partitions / PARTITION_WRITES_MAX)
+        let (items, writes) = workload.load_of(&self.entities);
+        let partitions = listed.unwrap_or_else(|| (items / per_partition).max(1.0));
+        let by_load = (writes / partitions / PARTITION_WRITES_MAX)
             .max(asked_a_second / partitions / PARTITION_READS_MAX);
         let by_number = if listed.is_some() { PARTITIONS_ENOUGH / partitions } else { 0.0 };
         let wanted = by_load.max(by_number);
@@ -210,7 +211,7 @@ impl<'q> Part<'q> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 2 and 100")]
         let count = wanted.ceil().clamp(SHARDS.0, SHARDS.1) as u32;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
-        let items = (workload.items() / partitions / f64::from(count)).ceil().max(1.0) as u64;
+        let items = (items / partitions / f64::from(count)).ceil().max(1.0) as u64;
         key.shard = Some(Shard { attribute, count, items });
         true
     }

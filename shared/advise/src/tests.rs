@@ -120,7 +120,7 @@ fn a_sort_attribute_that_not_every_item_has_becomes_a_tail() {
         AUDIT.replace("timestamp = { type = \"timestamp\", required = true }", "timestamp = \"timestamp\"");
     let question = "[questions.audit.of]\nwhere = [\"resourceId\"]\norder = \"-timestamp\"\n";
     let advice = advice(&format!("{text}{question}"), "audit", &Options::default());
-    assert!(advice.addition.contains("sort = \"timestamp[#{timestamp}]\""), "{}", advice.addition);
+    assert!(advice.addition.contains("sort = \"timestamp#[{timestamp}]\""), "{}", advice.addition);
     assert_eq!(advice.advised.unserved, 0);
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct Asked<'m> {
 /// The items of one entity, or all items of a table without entities.
 #[derive(Debug, Clone)]
 pub(crate) struct Kind {
+    pub(crate) entity: Option<EntityId>,
     pub(crate) items: f64,
     pub(crate) writes_a_month: f64,
     /// A typical item as it is stored, with the keys of the table as it is.
@@ -55,15 +56,13 @@ impl<'m> Workload<'m> {
         Workload { asked, kinds, assumed }
     }
 
-    /// The writes of all items, in a second.
-    pub(crate) fn writes_a_second(&self) -> f64 {
+    /// The number of items of these entities (none: of all) and their writes in a second.
+    pub(crate) fn load_of(&self, entities: &[EntityId]) -> (f64, f64) {
         let month = Rate { times: 1, per: Period::Second }.a_month();
-        self.kinds.iter().map(|kind| kind.writes_a_month).sum::<f64>() / month
-    }
-
-    /// The number of items.
-    pub(crate) fn items(&self) -> f64 {
-        self.kinds.iter().map(|kind| kind.items).sum()
+        let is_of = |kind: &&Kind| entities.is_empty() || kind.entity.is_none_or(|id| entities.contains(&id));
+        self.kinds.iter().filter(is_of).fold((0.0, 0.0), |(items, writes), kind| {
+            (items + kind.items, writes + kind.writes_a_month / month)
+        })
     }
 }
 
@@ -113,7 +112,9 @@ fn kinds(table: &Table, assumed: &mut Vec<String>) -> Vec<Kind> {
     for (at, id) in ids.iter().enumerate() {
         let bytes = expects[at].item_bytes.map_or(item_bytes, |bytes| bytes as f64);
         match typical_item(table, *id, bytes) {
-            Some(item) => kinds.push(Kind { items: items[at], writes_a_month: writes[at], item }),
+            Some(item) => {
+                kinds.push(Kind { entity: *id, items: items[at], writes_a_month: writes[at], item })
+            }
             None => {
                 let name = id.map_or("", |id| table.entities[id.0].name.as_str());
                 assumed.push(format!("no typical item of entity `{name}` can be made: prices leave it out"));
