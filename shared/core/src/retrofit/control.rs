@@ -42,7 +42,7 @@ pub use state::{RetrofitState, ReverseStream};
 pub use texts::ControlError;
 
 /// The form of the control table's rows, with the digests in them: raise the version when a row or a digest changes.
-pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 3 };
+pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 4 };
 
 /// The control table's partition key.
 pub const PARTITION: &str = "pk";

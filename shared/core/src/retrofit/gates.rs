@@ -75,6 +75,8 @@ pub enum Gate {
     Tidying,
     /// The manifest was changed, and workers may still write by the former one.
     Revision,
+    /// The source's stream was replaced, and workers may still write by records of the one before.
+    FormerStream,
     /// In place: the replicator has processed no record of the stream yet.
     Replicator,
 }
@@ -94,6 +96,7 @@ impl Gate {
             Gate::Tombstones => "tombstones",
             Gate::Tidying => "tidying-incomplete",
             Gate::Revision => "revision-incomplete",
+            Gate::FormerStream => "former-stream",
             Gate::Replicator => "replicator-silent",
         }
     }
@@ -128,6 +131,10 @@ impl fmt::Display for Gate {
             Gate::Revision => {
                 write!(f, "the manifest was mended, and `revise` is not complete: run it again")
             }
+            Gate::FormerStream => write!(
+                f,
+                "the source's stream was replaced, and a function may still write what the former stream brought: `run` waits for it"
+            ),
             Gate::Replicator => write!(
                 f,
                 "the replicator has processed no record of the stream: enable its event source mapping, or, if every writer folds keys \
@@ -186,6 +193,7 @@ pub fn closed(head: &RetrofitState, evidence: &Evidence) -> Vec<Gate> {
     if head.revising {
         gates.push(Gate::Revision);
     }
+    gates.extend(head.restreaming.then_some(Gate::FormerStream));
     gates
 }
 
@@ -209,6 +217,8 @@ mod tests {
         assert_eq!(closed(&head, &well), []);
         let revising = RetrofitState { revising: true, ..head.clone() };
         assert_eq!(closed(&revising, &well), [Gate::Revision]);
+        let restreaming = RetrofitState { restreaming: true, ..head.clone() };
+        assert_eq!(closed(&restreaming, &well), [Gate::FormerStream]);
         for head in [running, tidy] {
             assert_eq!(closed(&head, &well), [Gate::Tombstones]);
         }

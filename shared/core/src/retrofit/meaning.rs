@@ -35,7 +35,9 @@ impl RetrofitState {
     fn next_while_filling(&self, gates: &[Gate]) -> String {
         let is = |wanted: fn(&Gate) -> bool| gates.iter().any(wanted);
         self.command(match () {
-            () if is(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream)) => "run",
+            () if is(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream | Gate::FormerStream)) => {
+                "run"
+            }
             () if is(|gate| matches!(gate, Gate::Quarantine { .. })) => "quarantine",
             () if is(|gate| matches!(gate, Gate::Differences { .. })) => "run --repair",
             () if self.is_tidying() => "switch",

@@ -52,6 +52,7 @@ impl RetrofitState {
             row.insert("exempt", AttributeValue::L(roles));
         }
         row.extend(self.revising.then_some(("revising", AttributeValue::Bool(true))));
+        row.extend(self.restreaming.then_some(("restreaming", AttributeValue::Bool(true))));
         row
     }
 
@@ -84,6 +85,7 @@ impl RetrofitState {
             swept: is_true(row, "swept"),
             fixed_digest: text(row, "fixed")?.to_owned(),
             revising: is_true(row, "revising"),
+            restreaming: is_true(row, "restreaming"),
             rows_since: whole(row, "rowsSince"),
             exempt: list(row, "exempt")?,
             generation: match row.contains_key("generation") {

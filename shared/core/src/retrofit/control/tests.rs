@@ -190,7 +190,8 @@ fn a_row_of_another_version_is_refused_whatever_its_kind() {
             assert_eq!(
                 refused,
                 format!(
-                    "a `{kind}` row of the control table has format version {found}, and this Keyfold reads version 3 only"
+                    "a `{kind}` row of the control table has format version {found}, and this Keyfold reads version {} only",
+                    FORMAT.version
                 )
             );
             if kind == "head" {

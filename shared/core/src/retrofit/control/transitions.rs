@@ -25,6 +25,7 @@ impl RetrofitState {
             reverse_stream: None,
             fixed_digest: mapping.fixed_digest(),
             revising: false,
+            restreaming: false,
             exempt: Vec::new(),
             stopped_at: None,
             for_good: false,
@@ -71,7 +72,7 @@ impl RetrofitState {
             return Ok(self.clone());
         }
         let (epoch, stream) = (self.next_epoch()?, stream.map(str::to_owned));
-        Ok(RetrofitState { epoch, stream, version: self.version + 1, ..self.clone() })
+        Ok(RetrofitState { epoch, stream, restreaming: true, version: self.version + 1, ..self.clone() })
     }
 
     fn next_epoch(&self) -> Result<Epoch, ControlError> {
@@ -88,7 +89,8 @@ impl RetrofitState {
         self.check_fixed(mapping)?;
         let same = self.stream.as_deref() == stream;
         let epoch = if same { self.epoch } else { self.next_epoch()? };
-        Ok(RetrofitState { epoch, version: self.version + 1, ..RetrofitState::started(mapping, stream) })
+        let version = self.version + 1;
+        Ok(RetrofitState { epoch, version, restreaming: !same, ..RetrofitState::started(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. A worker that read the earlier row may still write
@@ -117,6 +119,12 @@ impl RetrofitState {
     #[must_use]
     pub fn revision_done(&self) -> RetrofitState {
         RetrofitState { revising: false, version: self.version + 1, ..self.clone() }
+    }
+
+    /// The row once no worker writes by records of the stream before. Comparisons of before do not count: their version is older.
+    #[must_use]
+    pub fn restreamed(&self) -> RetrofitState {
+        RetrofitState { restreaming: false, version: self.version + 1, ..self.clone() }
     }
 
     /// The row of a retrofit in place that is cut over once more: every index of its mapping is filled.

@@ -9,7 +9,7 @@ use super::gate_check::{GateCheck, GateReport, leading};
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Passes, Rows, Store, Stored};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
-use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
+use crate::retrofit::control::{self, ControlError, Phase, RetrofitState, wait_after_change};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::progress;
@@ -93,6 +93,8 @@ enum Stage {
     /// The entries of the quarantine.
     Quarantine(Rows),
     Releasing(Vec<Quarantined>),
+    /// Nothing may be in flight that a record of the source's former stream brought.
+    Waiting,
     Passing {
         passes: Passes,
         work: Work,
@@ -106,6 +108,9 @@ pub(super) struct RunMachine {
     options: Run,
     stage: Stage,
     ended: Vec<RetrofitState>,
+    /// Until then a function can write what a record of the source's former stream brought. A run that continues another one waits its own
+    /// time.
+    former_stream_until_ms: u64,
     counts: BTreeMap<String, u64>,
     /// Items that the comparison found to differ; `None` before it.
     differing: Option<u64>,
@@ -117,6 +122,7 @@ impl RunMachine {
             options,
             stage: Stage::Others,
             ended: Vec::new(),
+            former_stream_until_ms: former_stream_until_ms(context),
             counts: BTreeMap::new(),
             differing: None,
         };
@@ -124,8 +130,12 @@ impl RunMachine {
         running
     }
 
-    pub(super) fn doing(&self, _context: &OperationContext) -> String {
+    pub(super) fn doing(&self, context: &OperationContext) -> String {
         match &self.stage {
+            Stage::Waiting => format!(
+                "waiting {} s more until no function writes what the source's former stream brought",
+                self.former_stream_until_ms.saturating_sub(context.now_ms).div_ceil(1_000)
+            ),
             Stage::Passing { passes, .. } => passes.doing(),
             Stage::Quarantine(_) | Stage::Releasing(_) => "trying what is in quarantine again".to_owned(),
             _ => "checking how far the retrofit is".to_owned(),
@@ -287,6 +297,7 @@ impl Part for RunMachine {
             Stage::Marking { segments, .. } => Some(marking(context, *segments)),
             Stage::Quarantine(rows) => rows.next(context).effect(),
             Stage::Releasing(entries) => Some(releasing(context, entries)),
+            Stage::Waiting => Some(Effect::Wait { until_ms: self.former_stream_until_ms }),
             Stage::Passing { passes, .. } => passes.next(context).effect(),
             Stage::Over(_) => unreachable!("returned above"),
         };
@@ -307,8 +318,15 @@ impl Part for RunMachine {
                 match store.next(context) {
                     PartStep::Ask(_) => Stage::Storing(store),
                     PartStep::Over(Stored::Raced(there)) => over(raced(context, there.as_deref())),
-                    PartStep::Over(Stored::Done) => gates(context, false),
+                    PartStep::Over(Stored::Done) => {
+                        self.former_stream_until_ms = former_stream_until_ms(context);
+                        gates(context, false)
+                    }
                 }
+            }
+            (Stage::Waiting, Reply::Done) if context.now_ms < self.former_stream_until_ms => Stage::Waiting,
+            (Stage::Waiting, Reply::Done) => {
+                Stage::Storing(Box::new(Store::of(context, context.head().restreamed())))
             }
             (Stage::Gates { mut check, is_last }, reply) => {
                 check.take(context, reply);
@@ -381,6 +399,8 @@ impl RunMachine {
 
     fn after_backfill(&self, context: &OperationContext) -> Stage {
         match (self.options.until, self.options.repair) {
+            // What such a function writes after the comparison would stay unseen.
+            (RunStage::Compare, _) if context.head().restreaming => Stage::Waiting,
             (RunStage::Compare, true) => Stage::Marking { work: Work::Repair, segments: None },
             (RunStage::Compare, false) => passing(context, Work::Compare),
             _ => gates(context, true),
@@ -392,6 +412,7 @@ impl RunMachine {
             self.differing = Some(progress::differences_in(&counts));
         }
         counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
+        self.options.again &= work != Work::Backfill;
         match work {
             Work::Backfill => self.after_backfill(context),
             Work::Repair => passing(context, Work::Compare),
@@ -425,6 +446,10 @@ impl RunMachine {
         let counts = self.counts.clone();
         Outcome { next, gates: closed, counts, ..Outcome::new(end, code, message) }
     }
+}
+
+fn former_stream_until_ms(context: &OperationContext) -> u64 {
+    context.now_ms + wait_after_change(context.limits.in_flight_ms.div_ceil(1_000)) * 1_000
 }
 
 fn gates(context: &OperationContext, is_last: bool) -> Stage {

@@ -156,6 +156,7 @@ fn gates(mapping: &Mapping) -> Vec<Gate> {
         Gate::Quarantine { count: 4 },
         Gate::Index { index: "byUser".to_owned() },
         Gate::Stream,
+        Gate::FormerStream,
         Gate::Revision,
     ];
     gates.extend(match mapping.protocol() {

@@ -50,7 +50,14 @@ impl SwitchMachine {
         }
         let retrofit = context.mapping.name();
         let needs_run = |gate: &Gate| {
-            matches!(gate, Gate::Backfill { .. } | Gate::Stream | Gate::NotVerified | Gate::Stale { .. })
+            matches!(
+                gate,
+                Gate::Backfill { .. }
+                    | Gate::Stream
+                    | Gate::FormerStream
+                    | Gate::NotVerified
+                    | Gate::Stale { .. }
+            )
         };
         if !self.options.back && outcome.gates.iter().any(needs_run) {
             return Some(format!("keyfold retrofit run {retrofit}"));

@@ -1,6 +1,7 @@
 //! Run, revise, abandon, and the switch of readers: what they ask for, and that a kill at any step loses nothing.
 
 use super::*;
+use crate::retrofit::gates::Gate;
 use crate::retrofit::progress;
 use crate::retrofit::segment::Pass;
 use crate::retrofit::{Fence, Lease, QuarantineReason, Quarantined, SegmentId, SourceKey};
@@ -142,6 +143,42 @@ fn readers_do_not_move_while_a_gate_is_closed() {
     let refused = world.drive(Command::Readers(Readers { back: false, limits: Limits::LOCAL })).unwrap();
     assert_eq!((refused.end, &*refused.code), (End::Refused, "gates-closed"), "{}", refused.text());
     assert_eq!((world.head().phase, refused.open), (Phase::Tidy, OpenTable::Source));
+}
+
+#[test]
+fn after_a_new_stream_both_sides_are_compared_once_functions_of_the_former_one_have_ended() {
+    let replaced = || {
+        let mut world = started("moved");
+        world.streams[0] = "another-stream".to_owned();
+        world
+    };
+    let run = || Command::Run(Run { limits: Limits::LOCAL, ..Run::default() });
+    let mut whole = replaced();
+    let started_ms = whole.now_ms;
+    let done = whole.drive(run()).unwrap();
+    assert_eq!((done.end, whole.head().restreaming), (End::Done, false), "{}", done.text());
+    assert!(whole.now_ms >= started_ms + Limits::LOCAL.in_flight_ms, "it waited");
+    // The backfill, then the wait, and only then the comparison.
+    assert_eq!(of_kind(&whole, &["pass", "wait"]), ["pass", "wait", "pass", "pass"]);
+    for after in 0..whole.effects.len() {
+        let mut world = replaced();
+        world.kill_after = Some(after);
+        assert_eq!(world.drive(run()), None);
+        world.kill_after = None;
+        let started_ms = world.now_ms;
+        let waits = !world.rows.is_empty() && world.head().restreaming;
+        assert!(world.drive(run()).unwrap().is_success(), "after {after}");
+        assert!(!world.head().restreaming, "after {after}");
+        assert!(
+            !waits || world.now_ms >= started_ms + Limits::LOCAL.in_flight_ms,
+            "after {after}: its own time"
+        );
+    }
+    let mut world = replaced();
+    let filled = world.drive(Command::Run(Run { until: RunStage::Backfill, ..Run::default() })).unwrap();
+    let codes: Vec<_> = filled.gates.iter().map(Gate::code).collect();
+    assert!(codes.contains(&"former-stream"), "{codes:?}");
+    assert_eq!(filled.next.as_deref(), Some("keyfold retrofit run moved"));
 }
 
 /// It was started with another manifest.
