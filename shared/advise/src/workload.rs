@@ -113,7 +113,7 @@ fn kinds(table: &Table, assumed: &mut Vec<String>) -> Vec<Kind> {
         let bytes = expects[at].item_bytes.map_or(item_bytes, |bytes| bytes as f64);
         match typical_item(table, *id, bytes) {
             Some(item) => {
-                kinds.push(Kind { entity: *id, items: items[at], writes_a_month: writes[at], item })
+                kinds.push(Kind { entity: *id, items: items[at], writes_a_month: writes[at], item });
             }
             None => {
                 let name = id.map_or("", |id| table.entities[id.0].name.as_str());
