@@ -15,6 +15,7 @@
 //! No production crate depends on this one.
 
 pub mod case;
+pub mod designs;
 pub mod evaluate;
 pub mod generate;
 pub mod generated;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod formats;
+mod generated;
 mod items;
 mod mutations;
 mod overlays;

@@ -1,0 +1,541 @@
+//! Single-table designs with known entities and key templates, and sampled items with the noise of real tables.
+//!
+//! A design is rendered as answers of DescribeTable and Scan, and as a NoSQL Workbench model. It does not use
+//! [`crate::generate`]: those models exercise the codec with awkward values, these look like tables of programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::generate::Random;
+
+/// The most items of one entity in a scan.
+const ITEMS_MAX: usize = 30;
+/// The most items of one entity in a Workbench model.
+const ROWS_MAX: usize = 5;
+/// Names of entities that own item collections.
+const OWNERS: [&str; 6] = ["Customer", "Tenant", "Device", "Account", "Project", "Patient"];
+/// Names of entities in the collections of others.
+const MEMBERS: [&str; 8] =
+    ["Order", "Invoice", "Ticket", "Reading", "Member", "Visit", "Shipment", "Payment"];
+/// Sort keys without parts.
+const CONSTANTS: [&str; 6] = ["META", "meta", "PROFILE", "#METADATA", "A", "details"];
+
+/// A design, with its truth.
+#[derive(Debug, Clone)]
+pub struct Design {
+    /// The table's key attributes, then those of its indexes.
+    keys: Vec<(String, Option<String>)>,
+    indexes: Vec<(String, String, Option<String>)>,
+    /// The true entities.
+    pub entities: Vec<TrueEntity>,
+    /// Does the true name of an entity occur in the items?
+    pub is_named: bool,
+    items: Vec<(usize, BTreeMap<String, Value>)>,
+}
+
+/// An entity of a design.
+#[derive(Debug, Clone)]
+pub struct TrueEntity {
+    /// Its name.
+    pub name: String,
+    /// The true templates by key attribute. `{?word}` is a part that only the key holds; its name should contain the
+    /// word.
+    pub templates: BTreeMap<String, String>,
+    /// Do only some of its items have the keys of an index?
+    pub is_sparse: bool,
+}
+
+/// The conventions of one design.
+struct Style {
+    random: Random,
+    separator: char,
+    prefix: usize,
+    attributes: usize,
+    /// The percentage of ids that only keys hold.
+    hidden: usize,
+    entity_attribute: Option<&'static str>,
+    constant: &'static str,
+    has_repeated_owner: bool,
+    has_mixed: bool,
+    has_coincidence: bool,
+}
+
+/// A part of a key.
+#[derive(Clone)]
+enum Part {
+    Text(String),
+    Field(usize),
+    Padded(usize, usize),
+}
+
+/// A value of an item: an attribute, or known only from keys.
+struct Field {
+    name: String,
+    is_hidden: bool,
+    /// The text that a name for the part should contain.
+    word: String,
+    values: Values,
+}
+
+#[derive(Clone, Copy)]
+enum Values {
+    Id(char),
+    Uuid,
+    Digits,
+    Status,
+    Time,
+    Date,
+    Count,
+    Shard,
+    Email,
+    /// The same value as another field.
+    Same(usize),
+}
+
+/// An entity that is being built.
+struct Building {
+    name: String,
+    fields: Vec<Field>,
+    keys: BTreeMap<String, Vec<Part>>,
+    /// The keys that only items with an open status have.
+    sparse: BTreeSet<String>,
+}
+
+impl Style {
+    fn new(seed: u64) -> Style {
+        let mut random = Random::new(seed);
+        let types = [None, None, Some("type"), Some("entityType"), Some("_et"), Some("recordKind")];
+        Style {
+            separator: *random.pick(&['#', '#', '#', '#', '|', '/', ':']),
+            prefix: random.below(6),
+            attributes: random.below(3),
+            hidden: *random.pick(&[0, 0, 50, 100]),
+            entity_attribute: *random.pick(&types),
+            constant: CONSTANTS[random.below(CONSTANTS.len())],
+            has_repeated_owner: random.chance(20),
+            has_mixed: random.chance(25),
+            has_coincidence: random.chance(40),
+            random,
+        }
+    }
+
+    /// The text before an id of this entity.
+    fn prefix(&self, entity: &str) -> String {
+        match self.prefix {
+            0 | 1 => entity.to_uppercase(),
+            2 => entity.to_owned(),
+            3 => entity.to_lowercase(),
+            _ => entity[..3].to_lowercase(),
+        }
+    }
+
+    /// The text before an id: the ids of owners can be without a prefix.
+    fn before(&self, entity: &str) -> Part {
+        match self.prefix == 5 && OWNERS.contains(&entity) {
+            true => Part::Text(String::new()),
+            false => Part::Text(format!("{}{}", self.prefix(entity), self.separator)),
+        }
+    }
+
+    fn between(&self) -> Part {
+        Part::Text(self.separator.to_string())
+    }
+
+    fn attribute(&self, words: &[&str]) -> String {
+        let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+        let capital = |word: &String| word[..1].to_uppercase() + &word[1..];
+        match self.attributes {
+            0 => lower.join("_"),
+            1 => lower[0].clone() + &lower[1..].iter().map(capital).collect::<String>(),
+            _ => lower.iter().map(capital).collect(),
+        }
+    }
+
+    /// The id of an entity, in an item of it or of another.
+    fn id(&mut self, entity: &str) -> Field {
+        let letter = entity.chars().next().unwrap_or('x');
+        // All items write the ids of one entity in one form.
+        let values = match entity.len() % 3 {
+            _ if self.prefix == 5 => Values::Id(letter),
+            0 => Values::Id(letter),
+            1 => Values::Uuid,
+            _ => Values::Digits,
+        };
+        Field {
+            name: self.attribute(&[entity, "id"]),
+            is_hidden: self.random.chance(self.hidden),
+            word: if self.prefix >= 4 { String::new() } else { entity.to_lowercase() },
+            values,
+        }
+    }
+
+    fn shard(&self) -> Field {
+        Field { is_hidden: true, ..self.stored(&["shard"], Values::Shard) }
+    }
+
+    fn stored(&self, words: &[&str], values: Values) -> Field {
+        Field { name: self.attribute(words), is_hidden: false, word: String::new(), values }
+    }
+}
+
+impl Building {
+    fn new(name: &str) -> Building {
+        Building { name: name.to_owned(), fields: Vec::new(), keys: BTreeMap::new(), sparse: BTreeSet::new() }
+    }
+
+    fn field(&mut self, field: Field) -> usize {
+        self.fields.push(field);
+        self.fields.len() - 1
+    }
+
+    fn time(&mut self, style: &Style) -> usize {
+        let known = self.fields.iter().position(|field| matches!(field.values, Values::Time));
+        known.unwrap_or_else(|| self.field(style.stored(&["created", "at"], Values::Time)))
+    }
+
+    fn status(&mut self, style: &Style) -> usize {
+        let known = self.fields.iter().position(|field| matches!(field.values, Values::Status));
+        known.unwrap_or_else(|| self.field(style.stored(&["status"], Values::Status)))
+    }
+
+    fn template(&self, parts: &[Part]) -> String {
+        let of = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Field(field) => match &self.fields[*field] {
+                Field { is_hidden: true, word, .. } => format!("{{?{word}}}"),
+                Field { name, .. } => format!("{{{name}}}"),
+            },
+            Part::Padded(field, width) => format!("{{{}:0{width}}}", self.fields[*field].name),
+        };
+        parts.iter().map(of).collect()
+    }
+}
+
+impl Design {
+    /// The design of a seed. A Workbench model has few rows.
+    pub fn new(seed: u64, is_workbench: bool) -> Design {
+        let mut style = Style::new(seed);
+        let (built, keys) =
+            if style.random.chance(20) { one_entity(&mut style) } else { several_entities(&mut style) };
+        let mut indexes = Vec::new();
+        for (at, (partition, sort)) in keys.iter().enumerate().skip(1) {
+            indexes.push((format!("GSI{at}"), partition.clone(), sort.clone()));
+        }
+        let mut design = Design {
+            keys: keys.clone(),
+            indexes,
+            is_named: style.entity_attribute.is_some() && built.len() > 1,
+            entities: built.iter().map(|one| truth(one, &keys)).collect(),
+            items: Vec::new(),
+        };
+        let most = if is_workbench { ROWS_MAX } else { ITEMS_MAX };
+        for (at, one) in built.iter().enumerate() {
+            let count = style.random.between(2, *style.random.clone().pick(&[4, 8, most]));
+            let mut seen = BTreeSet::new();
+            for number in 0..count.min(most) {
+                let item = item(one, at, number, &mut style, built.len());
+                let key = |name: &String| item.get(name).map(Value::to_string);
+                let identity = (key(&keys[0].0), keys[0].1.as_ref().and_then(key));
+                if seen.insert(identity) {
+                    design.items.push((at, item));
+                }
+            }
+        }
+        // A key that no item has is unknown.
+        for (at, entity) in design.entities.iter_mut().enumerate() {
+            let mut items = design.items.iter().filter(|(of, _)| *of == at).map(|(_, item)| item);
+            entity.templates.retain(|key, _| items.clone().any(|item| item.contains_key(key)));
+            entity.is_sparse &= !items.all(|item| entity.templates.keys().all(|key| item.contains_key(key)));
+        }
+        design
+    }
+
+    /// The output of DescribeTable.
+    pub fn description(&self) -> String {
+        let schema = |partition: &String, sort: &Option<String>| {
+            let mut rows = vec![json!({ "AttributeName": partition, "KeyType": "HASH" })];
+            rows.extend(sort.iter().map(|sort| json!({ "AttributeName": sort, "KeyType": "RANGE" })));
+            rows
+        };
+        let all: BTreeSet<&String> =
+            self.keys.iter().flat_map(|(one, other)| std::iter::once(one).chain(other)).collect();
+        let index = |(name, partition, sort): &(String, String, Option<String>)| json!({ "IndexName": name, "KeySchema": schema(partition, sort), "Projection": { "ProjectionType": "ALL" } });
+        json!({ "Table": {
+            "TableName": "Generated",
+            "KeySchema": schema(&self.keys[0].0, &self.keys[0].1),
+            "AttributeDefinitions": all.iter().map(|name| json!({ "AttributeName": name, "AttributeType": "S" })).collect::<Vec<_>>(),
+            "GlobalSecondaryIndexes": self.indexes.iter().map(index).collect::<Vec<_>>(),
+        } })
+        .to_string()
+    }
+
+    /// Items, as JSON lines in DynamoDB's notation.
+    pub fn lines(&self) -> String {
+        self.items.iter().map(|(_, item)| format!("{}\n", json!(item))).collect()
+    }
+
+    /// A model of NoSQL Workbench, with a facet for each entity or without facets.
+    pub fn workbench(&self, with_facets: bool) -> String {
+        let keys = |partition: &String, sort: &Option<String>| {
+            let one = |name: &String| json!({ "AttributeName": name, "AttributeType": "S" });
+            let mut keys = json!({ "PartitionKey": one(partition) });
+            if let Some(sort) = sort {
+                keys["SortKey"] = one(sort);
+            }
+            keys
+        };
+        let index = |(name, partition, sort): &(String, String, Option<String>)| json!({ "IndexName": name, "KeyAttributes": keys(partition, sort), "Projection": { "ProjectionType": "ALL" } });
+        let rows = |entity: usize| -> Vec<&BTreeMap<String, Value>> {
+            self.items.iter().filter(|(at, _)| *at == entity).map(|(_, item)| item).collect()
+        };
+        let mut table = json!({
+            "TableName": "Generated",
+            "KeyAttributes": keys(&self.keys[0].0, &self.keys[0].1),
+            "GlobalSecondaryIndexes": self.indexes.iter().map(index).collect::<Vec<_>>(),
+        });
+        if with_facets {
+            let facet = |(at, entity): (usize, &TrueEntity)| {
+                let names: BTreeSet<&String> = rows(at).iter().flat_map(|row| row.keys()).collect();
+                json!({ "FacetName": entity.name, "NonKeyAttributes": names, "TableData": rows(at),
+                    "KeyAttributeAlias": { "PartitionKeyAlias": self.keys[0].0, "SortKeyAlias": self.keys[0].1 } })
+            };
+            table["TableFacets"] = self.entities.iter().enumerate().map(facet).collect();
+        } else {
+            table["TableData"] = self.items.iter().map(|(_, item)| json!(item)).collect();
+        }
+        json!({ "ModelName": "Generated", "ModelMetadata": { "Version": "3.0" }, "DataModel": [table] })
+            .to_string()
+    }
+
+    /// Each item in DynamoDB's notation, with the position of its entity.
+    pub fn items(&self) -> impl Iterator<Item = (usize, String)> {
+        self.items.iter().map(|(at, item)| (*at, json!(item).to_string()))
+    }
+}
+
+fn truth(one: &Building, keys: &[(String, Option<String>)]) -> TrueEntity {
+    let all = keys.iter().flat_map(|(partition, sort)| std::iter::once(partition).chain(sort));
+    let templates = all.filter_map(|key| Some((key.clone(), one.template(one.keys.get(key)?))));
+    TrueEntity { name: one.name.clone(), templates: templates.collect(), is_sparse: !one.sparse.is_empty() }
+}
+
+/// A table of one entity: natural keys, and a composite one.
+fn one_entity(style: &mut Style) -> (Vec<Building>, Vec<(String, Option<String>)>) {
+    let mut one = Building::new(style.random.clone().pick::<&str>(&MEMBERS));
+    let owner = style.stored(&["customer", "id"], Values::Id('C'));
+    let partition = owner.name.clone();
+    let owner = one.field(owner);
+    let (time, status) = (one.time(style), one.status(style));
+    let sort = one.fields[time].name.clone();
+    one.keys.insert(partition.clone(), vec![Part::Field(owner)]);
+    one.keys.insert(sort.clone(), vec![Part::Field(time)]);
+    let second = if style.random.chance(50) {
+        coincide(&mut one, status, &["phase"], style);
+        let day = one.field(style.stored(&["date"], Values::Date));
+        one.keys.insert("Status#Date".into(), vec![Part::Field(status), style.between(), Part::Field(day)]);
+        (partition.clone(), Some("Status#Date".to_owned()))
+    } else {
+        let shard = one.field(style.shard());
+        one.keys.insert("GSI1PK".into(), vec![Part::Field(status), style.between(), Part::Field(shard)]);
+        ("GSI1PK".to_owned(), Some(sort.clone()))
+    };
+    (vec![one], vec![(partition, Some(sort)), second])
+}
+
+fn several_entities(style: &mut Style) -> (Vec<Building>, Vec<(String, Option<String>)>) {
+    let (pk, sk) = *style.random.pick(&[("PK", "SK"), ("pk", "sk")]);
+    let (gsi_pk, gsi_sk) = if pk == "PK" { ("GSI1PK", "GSI1SK") } else { ("gsi1pk", "gsi1sk") };
+    let has_index = style.random.chance(75);
+    let owner = *style.random.pick(&OWNERS);
+    let mut root = Building::new(owner);
+    let id = style.id(owner);
+    let id = root.field(id);
+    coincide(&mut root, id, &["reference"], style);
+    root.keys.insert(pk.into(), vec![style.before(owner), Part::Field(id)]);
+    let constant = vec![Part::Text(style.constant.to_owned())];
+    let sort = if style.has_repeated_owner { root.keys[pk].clone() } else { constant };
+    root.keys.insert(sk.into(), sort);
+    let count = style.random.between(1, 5);
+    let members = style.random.some(&MEMBERS, count);
+    let mut built = vec![root];
+    for name in members {
+        let one = member(style, name, owner, (pk, sk));
+        built.push(one);
+    }
+    if has_index {
+        for one in &mut built {
+            if style.random.chance(65) {
+                let owner = if one.name == owner { None } else { Some(owner) };
+                index_keys(style, one, owner, (gsi_pk, gsi_sk));
+            }
+        }
+    }
+    let mut keys = vec![(pk.to_owned(), Some(sk.to_owned()))];
+    if has_index {
+        keys.push((gsi_pk.to_owned(), Some(gsi_sk.to_owned())));
+    }
+    (built, keys)
+}
+
+/// An entity in the collection of its owner, or with another partition key.
+fn member(style: &mut Style, name: &str, owner: &str, (pk, sk): (&str, &str)) -> Building {
+    let mut one = Building::new(name);
+    let id = style.id(name);
+    let id = one.field(id);
+    coincide(&mut one, id, &["reference"], style);
+    if style.random.chance(20) && !style.has_repeated_owner {
+        one.keys.insert(pk.into(), vec![style.before(name), Part::Field(id)]);
+        one.keys.insert(sk.into(), vec![Part::Text(style.constant.to_owned())]);
+        return one;
+    }
+    let owner_id = style.id(owner);
+    let owner_id = one.field(owner_id);
+    one.keys.insert(pk.into(), vec![style.before(owner), Part::Field(owner_id)]);
+    let sort = match style.random.below(5) {
+        0 | 1 => vec![style.before(name), Part::Field(id)],
+        2 => {
+            let time = one.time(style);
+            vec![style.before(name), Part::Field(time), style.between(), Part::Field(id)]
+        }
+        3 => {
+            let time = one.time(style);
+            vec![style.before(name), Part::Field(time)]
+        }
+        _ => {
+            let number = one.field(style.stored(&["number"], Values::Count));
+            vec![style.before(name), Part::Padded(number, 6)]
+        }
+    };
+    one.keys.insert(sk.into(), sort);
+    one
+}
+
+fn index_keys(style: &mut Style, one: &mut Building, owner: Option<&str>, (pk, sk): (&str, &str)) {
+    let name = one.name.clone();
+    let (time, status) = (one.time(style), one.status(style));
+    let (partition, sort) = match (style.random.below(6), owner) {
+        (0 | 1, Some(owner)) => {
+            let known =
+                |words: &[&str]| one.fields.iter().position(|field| field.name == style.attribute(words));
+            let (Some(own), Some(of)) = (known(&[&name, "id"]), known(&[owner, "id"])) else { return };
+            (vec![style.before(&name), Part::Field(own)], vec![style.before(owner), Part::Field(of)])
+        }
+        (2, _) => {
+            let word = format!("STATUS{}", style.separator);
+            (vec![Part::Text(word), Part::Field(status)], vec![Part::Field(time)])
+        }
+        (3, _) => {
+            let shard = one.field(style.shard());
+            let text = match style.prefix < 4 {
+                true => format!("{0}SHARD{0}", style.separator),
+                false => style.separator.to_string(),
+            };
+            let before = style.before(&name);
+            (vec![before, Part::Field(status), Part::Text(text), Part::Field(shard)], vec![Part::Field(time)])
+        }
+        (4, _) => {
+            one.sparse.extend([pk.to_owned(), sk.to_owned()]);
+            (
+                vec![Part::Text(format!("OPEN{}{}", style.separator, style.prefix(&name)))],
+                vec![Part::Field(time)],
+            )
+        }
+        _ => {
+            let email = one.field(style.stored(&["email"], Values::Email));
+            (
+                vec![Part::Text(format!("EMAIL{}", style.separator)), Part::Field(email)],
+                vec![style.before(&name), Part::Field(time)],
+            )
+        }
+    };
+    one.keys.insert(pk.into(), partition);
+    one.keys.insert(sk.into(), sort);
+}
+
+/// Another attribute with the same values in the sample.
+fn coincide(one: &mut Building, field: usize, words: &[&str], style: &Style) {
+    if style.has_coincidence && !one.fields[field].is_hidden {
+        one.field(style.stored(words, Values::Same(field)));
+    }
+}
+
+fn item(
+    one: &Building,
+    at: usize,
+    number: usize,
+    style: &mut Style,
+    entities: usize,
+) -> BTreeMap<String, Value> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut item: BTreeMap<String, Value> = BTreeMap::new();
+    for field in &one.fields {
+        let text = value(field.values, at, number, &texts, &mut style.random);
+        let typed =
+            if matches!(field.values, Values::Count) { json!({ "N": text }) } else { json!({ "S": text }) };
+        if !field.is_hidden {
+            item.insert(field.name.clone(), typed);
+        }
+        texts.push(text);
+    }
+    let is_open = one
+        .fields
+        .iter()
+        .zip(&texts)
+        .any(|(field, text)| matches!(field.values, Values::Status) && text == "OPEN");
+    for (key, parts) in &one.keys {
+        if one.sparse.contains(key) && !is_open {
+            continue;
+        }
+        let of = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Field(field) => texts[*field].clone(),
+            Part::Padded(field, width) => format!("{:0>width$}", texts[*field]),
+        };
+        item.insert(key.clone(), json!({ "S": parts.iter().map(of).collect::<String>() }));
+    }
+    if let Some(name) = style.entity_attribute.filter(|_| entities > 1) {
+        item.insert(name.to_owned(), json!({ "S": one.name }));
+    }
+    noise(&mut item, style);
+    item
+}
+
+/// Attributes that no key holds: some are often absent, one has two types, one is the same in all items.
+fn noise(item: &mut BTreeMap<String, Value>, style: &mut Style) {
+    let words = ["blue", "green", "heavy", "late", "north"];
+    let title = format!("{} {}", style.random.pick(&words), style.random.below(100));
+    item.insert(style.attribute(&["title"]), json!({ "S": title }));
+    item.insert(style.attribute(&["version"]), json!({ "N": "1" }));
+    if style.random.chance(40) {
+        item.insert(style.attribute(&["note"]), json!({ "S": style.random.pick(&words) }));
+    }
+    let amount = style.random.between(1, 9).to_string();
+    let letter = if style.has_mixed && style.random.chance(30) { "S" } else { "N" };
+    item.insert(style.attribute(&["amount"]), json!({ letter: amount }));
+    if style.random.chance(20) {
+        item.insert(style.attribute(&["tags"]), json!({ "L": [{ "S": "new" }] }));
+    }
+}
+
+fn value(values: Values, at: usize, number: usize, texts: &[String], random: &mut Random) -> String {
+    match values {
+        Values::Id(letter) => format!("{letter}{}", random.between(1, 12)),
+        Values::Uuid => format!("{:08x}-{:04x}", random.draw() & 0xFFFF_FFFF, random.draw() & 0xFFFF),
+        Values::Digits => random.between(1_000, 1_040).to_string(),
+        Values::Status => (*random.pick(&["OPEN", "CLOSED", "PENDING"])).to_owned(),
+        Values::Time => format!(
+            "2026-0{}-{:02}T{:02}:{:02}:{:02}Z",
+            random.between(1, 9),
+            random.between(1, 28),
+            random.below(24),
+            random.below(60),
+            (number + at) % 60
+        ),
+        Values::Date => format!("2026-0{}-{:02}", random.between(1, 9), random.between(1, 28)),
+        Values::Count => random.between(1, 4_000).to_string(),
+        Values::Shard => random.below(5).to_string(),
+        Values::Email => format!("user{}@example.com", random.below(500)),
+        Values::Same(field) => texts[field].clone(),
+    }
+}
