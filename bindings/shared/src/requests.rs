@@ -16,14 +16,18 @@ use crate::failure::Failure;
 
 /// Parses an argument. The error names the field, and never shows a value.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| unreadable::<T>(what, text, &error))
+}
+
+/// The text is parsed again to find the field, so that readable texts do not pay for following each path.
+fn unreadable<T: DeserializeOwned>(what: &str, text: &str, error: &serde_json::Error) -> Failure {
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        let field = if path == "." { String::new() } else { format!(" at `{path}`") };
-        Failure::call(format_args!("{what} cannot be read{field}: {}", reason(error.inner())))
-    })?;
-    json.end().map_err(|error| Failure::call(format_args!("{what} cannot be read: {}", reason(&error))))?;
-    Ok(value)
+    let path = match serde_path_to_error::deserialize::<_, T>(&mut json) {
+        Err(error) => error.path().to_string(),
+        Ok(_) => ".".to_owned(),
+    };
+    let field = if path == "." { String::new() } else { format!(" at `{path}`") };
+    Failure::call(format_args!("{what} cannot be read{field}: {}", reason(error)))
 }
 
 /// Serde's message without values: a field's name, or what was expected.
