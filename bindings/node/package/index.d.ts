@@ -27,7 +27,9 @@ export type AttributeValue =
   | { L: AttributeValue[] }
   | { SS: string[] }
   | { NS: string[] }
-  | { BS: Uint8Array[] };
+  | { BS: Uint8Array[] }
+  // A kind that this version of the AWS SDK does not know.
+  | { $unknown: [string, any] };
 export type PlainItem = Record<string, AttributeValue>;
 
 /** What a table holds: its items, and the attributes that make its key; its items by entity, if they are known. */

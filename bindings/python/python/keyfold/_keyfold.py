@@ -8,7 +8,7 @@ from ._answers import Answer
 from ._engine import Engine
 from ._io import CONTROL_TABLE, Io, Threads, run
 from ._model import Expires, Write
-from ._options import Changes, Reading, Returning
+from ._options import Changes, Reading, Returning, paged
 from ._tables import AnyTable, Asked, Item, Table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Keyfold(Engine):
         With types: `ask(client, SHOP_ORDERS_OF({"customer": "c1"}))`."""
         asked: Asked[Any] = question if isinstance(question, Asked) else Asked(question, input)
         request, io_of = self._of_question(asked, options), self._io
-        return Answer(lambda page: run(self._page(io_of(client), _paged(request, page), asked, options)))
+        return Answer(lambda page: run(self._page(io_of(client), paged(request, page), asked, options)))
 
     @overload
     def find(
@@ -50,7 +50,7 @@ class Keyfold(Engine):
     ) -> Answer[Any]:
         """Answers a request about one table. With `select`, items are dictionaries of the selected attributes."""
         request, io_of = self._of_table(table, where, entity, select, options), self._io
-        return Answer(lambda page: run(self._page(io_of(client), _paged(request, page), table, options)))
+        return Answer(lambda page: run(self._page(io_of(client), paged(request, page), table, options)))
 
     @overload
     def get(
@@ -155,8 +155,4 @@ class Keyfold(Engine):
         while following is not None:
             answer = self.query(client, following, control=control, folded_keys=folded_keys, plain=plain)
             yield from answer["items"]
-            following = {**request, "page": answer["page"]} if "page" in answer else None
-
-
-def _paged(request: Mapping[str, Any], page: Optional[str]) -> Mapping[str, Any]:
-    return request if page is None else {**request, "page": page}
+            following = paged(request, answer["page"]) if "page" in answer else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Mapping, Sequence, TypedDict, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
 from ._error import invalid
 from ._io import CONTROL_TABLE
@@ -41,7 +41,7 @@ class Reading(TypedDict, total=False):
 
     order: Union[str, Sequence[str]]
     limit: int
-    page: str
+    page: Optional[str]
     consistent: bool
     scan: bool
     count: bool
@@ -68,6 +68,11 @@ def request_with(request: Mapping[str, Any], options: Mapping[str, Any]) -> "dic
     """A request with these options."""
     named = {_IN_REQUEST.get(name, name): value for name, value in options.items() if name not in ("folded_keys", "control")}
     return {**request, **named}
+
+
+def paged(request: Mapping[str, Any], page: Optional[str]) -> Mapping[str, Any]:
+    """A request for its next page; for its first if there is no token."""
+    return request if page is None else {**request, "page": page}
 
 
 def control_of(options: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from ._answers import AsyncAnswer
 from ._engine import Engine
 from ._io import CONTROL_TABLE, Io, Tasks
 from ._model import Expires, Write
-from ._options import Changes, Reading, Returning
+from ._options import Changes, Reading, Returning, paged
 from ._tables import AnyTable, Asked, Item, Table
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class AsyncKeyfold(Engine):
         With types: `ask(client, SHOP_ORDERS_OF({"customer": "c1"}))`."""
         asked: Asked[Any] = question if isinstance(question, Asked) else Asked(question, input)
         request, io_of = self._of_question(asked, options), self._io
-        return AsyncAnswer(lambda page: self._page(io_of(client), _paged(request, page), asked, options))
+        return AsyncAnswer(lambda page: self._page(io_of(client), paged(request, page), asked, options))
 
     @overload
     def find(
@@ -53,7 +53,7 @@ class AsyncKeyfold(Engine):
     ) -> AsyncAnswer[Any]:
         """Answers a request about one table. With `select`, items are dictionaries of the selected attributes."""
         request, io_of = self._of_table(table, where, entity, select, options), self._io
-        return AsyncAnswer(lambda page: self._page(io_of(client), _paged(request, page), table, options))
+        return AsyncAnswer(lambda page: self._page(io_of(client), paged(request, page), table, options))
 
     @overload
     async def get(
@@ -159,11 +159,7 @@ class AsyncKeyfold(Engine):
             answer = await self.query(client, following, control=control, folded_keys=folded_keys, plain=plain)
             for item in answer["items"]:
                 yield item
-            following = {**request, "page": answer["page"]} if "page" in answer else None
-
-
-def _paged(request: Mapping[str, Any], page: Optional[str]) -> Mapping[str, Any]:
-    return request if page is None else {**request, "page": page}
+            following = paged(request, answer["page"]) if "page" in answer else None
 
 
 def load(manifest: Union[str, "os.PathLike[str]"]) -> AsyncKeyfold:

@@ -10,6 +10,7 @@ import importlib
 import socket
 import subprocess
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, Iterator
@@ -50,19 +51,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("keyfold_command", "the command `keyfold`", default="keyfold")
 
 
-@pytest.fixture(scope="session")
-def keyfold_local(pytestconfig: pytest.Config) -> Iterator[Local]:
-    """A `keyfold local` for the whole session."""
-    manifest = Path(pytestconfig.rootpath, pytestconfig.getini("keyfold_manifest"))
+@contextmanager
+def local(manifest: Path, command: str = "keyfold") -> Iterator[Local]:
+    """A `keyfold local` with the tables of a manifest, empty at the start, for the duration of a `with`."""
     port = _free_port()
-    command = [pytestconfig.getini("keyfold_command"), "--manifest", str(manifest), "local", "--port", str(port)]
-    running = subprocess.Popen([*command, "--api-port", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    arguments = [command, "--manifest", str(manifest), "local", "--port", str(port), "--api-port", "0"]
+    running = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         _wait_for(port, running)
         yield Local(f"http://127.0.0.1:{port}", Keyfold(manifest))
     finally:
         running.terminate()
         running.communicate()
+
+
+@pytest.fixture(scope="session")
+def keyfold_local(pytestconfig: pytest.Config) -> Iterator[Local]:
+    """A `keyfold local` for the whole session."""
+    manifest = Path(pytestconfig.rootpath, pytestconfig.getini("keyfold_manifest"))
+    with local(manifest, pytestconfig.getini("keyfold_command")) as running:
+        yield running
 
 
 @pytest.fixture
