@@ -194,6 +194,8 @@ fn consumed(reader: &mut Reader<'_>) -> Result<Consumed, JsonError> {
         }
         "TableName" => reader.string().map(drop),
         "ReadCapacityUnits" | "WriteCapacityUnits" => units(reader).map(drop),
+        // The SDK reads these too, and refuses a body in which they have the wrong type.
+        "VectorIndexes" => Err(for_the_sdk(reader)),
         _ => reader.skip(),
     })?;
     consumed.units = whole.unwrap_or_default();

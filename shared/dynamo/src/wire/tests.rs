@@ -516,6 +516,8 @@ fn what_is_skipped_has_its_type_and_comes_once() {
         r#"{"ConsumedCapacity":{"ReadCapacityUnits":"1"}}"#,
         r#"{"ConsumedCapacity":{"Table":{"WriteCapacityUnits":true}}}"#,
         r#"{"ConsumedCapacity":{"GlobalSecondaryIndexes":{"a":{}},"GlobalSecondaryIndexes":{"b":{}}}}"#,
+        r#"{"ConsumedCapacity":{"VectorIndexes":1.5}}"#,
+        r#"{"ConsumedCapacity":{"VectorIndexes":{}}}"#,
     ] {
         assert!(!agrees_with_the_sdk(body.as_bytes())[0], "{body}");
     }
