@@ -16,6 +16,7 @@ pub(super) enum AbandonMachine {
 
 impl AbandonMachine {
     pub(super) fn new(context: &OperationContext) -> AbandonMachine {
+        // Refused once the writers have moved: the target would be the live table, and nothing would carry its changes back.
         match context.head().to(Phase::Abandoned) {
             Ok(next) => AbandonMachine::Storing(Box::new(Store::of(context, next))),
             Err(error) => AbandonMachine::Refused(Box::new(context.control_error(&error))),

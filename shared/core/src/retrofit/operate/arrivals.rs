@@ -137,9 +137,11 @@ impl Arrivals {
         let Some(key) = SourceKey::of(self.job.mapping().source(), &record.key) else { return };
         let newest = Newest::of(head, record.sequence, seconds);
         let expired = record.kind == ChangeKind::Remove { expired: true };
+        // The turn has the second of an operator's clock, which may be minutes ahead: a change just after it would count as older.
         let needs_own_write = self.turned_at.is_some_and(|turned| seconds + CLOCK_SECONDS_MAX >= turned);
         match self.items.get_mut(&key) {
             Some(item) => {
+                // Also if it had arrived: its newer change has not.
                 item.pending = Pending::Unchecked;
                 item.needs_own_write |= needs_own_write;
                 if item.newest.as_ref().is_none_or(|before| before.sequence < newest.sequence) {
@@ -164,6 +166,7 @@ impl Arrivals {
         let StreamedChange { record, seconds } = change;
         let origin = self.job.mapping().origin(&record.key);
         let key = origin.and_then(|key| SourceKey::of(self.job.mapping().source(), &key));
+        // After the digests were dropped only those of known items are kept: all of them would be too many again.
         if let Some(key) = key.filter(|key| !self.seen_writes_dropped || self.items.contains_key(key)) {
             self.seen_writes.insert(digest(&key, &Sign::of(&record)));
         }
@@ -180,13 +183,16 @@ impl Arrivals {
         let (key, pending) = (key.clone(), Pending::Unchecked);
         let new = StreamItem { key, newest: None, written: None, seconds: 0, needs_own_write: true, pending };
         let item = self.items.entry(source).or_insert(new);
+        // The retrofit has written it just now. Until the stream shows that write, an application's write before it may be unread.
         (item.pending, item.needs_own_write) = (Pending::Unchecked, true);
     }
 
     /// Too many digests: they are dropped, and the closed table's stream has to be read once more. True if so.
     pub(super) fn drops_writes(&mut self) -> bool {
+        // Memory is bounded before it is used up: an operator that dies in a stop leaves the writers stopped.
         let drops = self.seen_writes.len() > SEEN_WRITES_MAX;
         if drops {
+            // `clear` would keep the memory.
             self.seen_writes = HashSet::new();
             self.seen_writes_dropped = true;
         }
@@ -242,6 +248,7 @@ impl Arrivals {
         let fresh = self.items.iter().filter(|(_, item)| item.pending == Pending::Unchecked).take(LOOK_ITEMS);
         let (keys, items): (Vec<_>, Vec<_>) =
             fresh.map(|(key, item)| (key.clone(), item.key.clone())).unzip();
+        // While a stream is being read, only full lookups start: one for each page would make a round of many shards slow.
         if keys.len() == LOOK_ITEMS || (all && !keys.is_empty()) {
             self.look = Some(ItemLookup { keys, sides: SidesLookup::of(items) });
         }
@@ -309,9 +316,11 @@ impl Arrivals {
             // Time to live goes on during a stop. The other table's own deletes what is left there. What was written before that has to
             // arrive: its record would be noted as late.
             () if item.written != item.newest && is_gone && arrived(&item.written) => Pending::Nothing,
+            // Before the next line: an item that does not fit never arrives, and its acceptance is only looked up for this state.
             () if self.job.is_out(sides) => Pending::NotAccepted,
             () if !arrived(&item.newest) => Pending::NotArrived,
             () if !self.job.agrees(sides) && !is_expired => Pending::Different,
+            // A table that was never open has only the retrofit's writes, and its stream is not read: the stop would wait for ever.
             () if self.turned_at.is_some() && item.needs_own_write && !is_shown() => Pending::OwnWriteUnseen,
             () => Pending::Nothing,
         }
@@ -321,6 +330,7 @@ impl Arrivals {
         let unaccepted: Vec<SourceKey> = self.unaccepted(look).cloned().collect();
         for (key, pair) in unaccepted.iter().zip(items.chunks(2)) {
             let newest = self.items.get(key).and_then(|item| item.newest.as_ref());
+            // An acceptance counts up to the change that was looked at: a newer one of the same item would be left out unseen.
             if entry(pair).is_some_and(|entry| self.job.is_accepted(&entry, newest)) {
                 self.now_pending(key, Pending::Nothing);
             }
@@ -341,6 +351,7 @@ impl Arrivals {
         };
         let job = Arc::clone(&self.job);
         let task = |item: &mut StreamItem| {
+            // By this task the retrofit writes the item after the turn, whenever the change itself was.
             item.needs_own_write = true;
             Some(job.carry_now(&item.key, item.newest.as_ref()?.sequence.clone()))
         };

@@ -91,6 +91,7 @@ impl Part for Comparing {
             }
             (CompareStep::Acceptances(keys), Reply::Items(rows)) => {
                 for (key, pair) in keys.into_iter().zip(rows.chunks(2)) {
+                    // A difference that was accepted is one that an operator has read: it would keep every switch for good from ending.
                     if entry(pair).is_none_or(|entry| !self.job.is_accepted(&entry, None)) {
                         self.differs(key);
                     }
@@ -136,6 +137,7 @@ impl Comparing {
         match (&self.after, self.second) {
             (Some(_), _) => CompareStep::Scanning,
             (None, false) => {
+                // Items that only the target has are met in its own scan: the source's never comes to them.
                 self.second = true;
                 CompareStep::Scanning
             }
@@ -146,6 +148,7 @@ impl Comparing {
     /// The items that do not agree. One that does not fit is among them: its record may be late, and then no entry names it.
     fn doubtful(&self, context: &OperationContext, lookup: &SidesLookup) -> Vec<SourceKey> {
         let expires = self.roles.map(|role| context.table(role).expires);
+        // Time to live deletes an item in each table at another time: one that is left on one side is no lost change.
         let differ = lookup.sides().filter(|(_, sides)| {
             !self.job.agrees(*sides) && !self.job.is_expired(*sides, expires, context.seconds())
         });

@@ -120,6 +120,7 @@ pub(super) enum OnFailure {
 /// The second from which on nothing of the phase before is in flight, as a millisecond: the row has the second of another operator's clock, which
 /// may be off this one's.
 pub(super) fn settled_ms(context: &OperationContext, since: u64) -> u64 {
+    // Without the skew, a row of a clock that is behind would end the wait while requests are in flight.
     let limits = &context.limits;
     let wait = wait_after_change(limits.in_flight_ms.div_ceil(1_000)) * 1_000 + limits.clock_skew_ms;
     // A `since` in the future adds at most one full wait.

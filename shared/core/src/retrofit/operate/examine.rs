@@ -41,6 +41,7 @@ impl Examining {
             _ => None,
         };
         if late.is_none() {
+            // Kept, they would count as a backlog, and a switch would be refused as too far behind.
             arrivals.unexamined.clear();
         }
         let over = arrivals.unexamined.is_empty();
@@ -68,6 +69,7 @@ impl Examining {
     /// The first record of each item that is not stuck.
     fn wave(&self, arrivals: &Arrivals) -> Vec<usize> {
         let table = arrivals.job().mapping().target();
+        // Tasks of one effect run side by side: a second record of an item, or one behind a record that failed, would overtake the first.
         let mut met = self.stuck.clone();
         let mut wave = Vec::new();
         for (at, record) in arrivals.unexamined.iter().enumerate() {
@@ -91,6 +93,7 @@ impl Examining {
         match reply {
             Reply::Items(items) => {
                 let there = RetrofitState::read(context.mapping.name(), one_row(&items)).ok();
+                // By another row the table may be open by now, and what its writers wrote would be noted as late.
                 if there.as_ref().map(|head| head.version) != Some(context.head().version) {
                     context.head = there.clone();
                     return Err(there.map(Box::new));
@@ -103,6 +106,7 @@ impl Examining {
                 let mut done = BTreeSet::new();
                 for (at, result) in wave.into_iter().zip(results) {
                     let key = arrivals.unexamined[at].key.clone();
+                    // A record that fails stays: dropped, an application's late write would be overwritten without a note.
                     if !result.is_done() {
                         self.stuck.insert(SourceKey::of(&table, &key));
                         continue;

@@ -77,6 +77,7 @@ impl FinishMachine {
 
     fn decide(&mut self, context: &OperationContext) -> FinishStage {
         let head = context.head();
+        // Afterwards nothing would keep the folded keys right, which the manifest asks for.
         if context.mapping.keeps_folded() {
             let (retrofit, table) = (head.retrofit.clone(), context.mapping.source().id.clone());
             return over(context.control_error(&ControlError::KeepsFolded { retrofit, table }));
@@ -89,9 +90,11 @@ impl FinishMachine {
             }
             Phase::Finalising => match head.since {
                 None => store(context, head.effective_since(context.seconds())),
+                // A function that read its record before can still write marks: on an item that is cleaned already they would stay.
                 Some(since) if !self.waited => FinishStage::Waiting { until_ms: settled_ms(context, since) },
                 Some(_) => FinishStage::Cleaning(Passes::of(&passes, false)),
             },
+            // The way back ends in a separate row: after a kill here every mark is still there, and `finish` goes on from `settled`.
             Phase::Reversed => self.enter(context, Phase::Settled),
             _ => self.enter(context, Phase::Finalising),
         }
@@ -126,6 +129,7 @@ impl FinishMachine {
         Some(match (&mut self.stage, reply) {
             (FinishStage::Storing(store), reply) => match advance(&mut **store, context, reply)? {
                 Stored::Raced(there) => over(raced(context, there.as_deref())),
+                // After each row: by a control table restored to before the end, `switch --back` would begin although the way back is over.
                 Stored::Done => FinishStage::Tagging(PolicySync::of_tags()),
             },
             (FinishStage::Tagging(tags), reply) => {
@@ -133,6 +137,7 @@ impl FinishMachine {
                 self.tagged(context)
             }
             (FinishStage::Waiting { until_ms }, Reply::Done) => {
+                // An interruption ends a wait early, and proves nothing about what is in flight.
                 self.waited = context.now_ms >= *until_ms;
                 self.waited.then(|| self.decide(context))?
             }
@@ -143,6 +148,7 @@ impl FinishMachine {
                         self.counts = Some(counts);
                         self.decide(context)
                     }
+                    // Their segments count as done: unless that is forgotten, the next run would skip the items that are left.
                     left => FinishStage::Forgetting { left, passes: self.passes(context.head()) },
                 }
             }

@@ -110,6 +110,7 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     let is_at = |key: &Item, row: &&Item| key.iter().all(|(name, value)| row.get(name) == Some(value));
     let mark_key = progress::mark_key(&job);
     let mark = heads.iter().find(|row| is_at(&mark_key, row)).and_then(progress::read_mark);
+    // A comparison counts for one mark and one version: under another, something may have been written after it.
     let now = ComparisonStart {
         mark: mark.unwrap_or_default(),
         version: context.head().version,
@@ -135,6 +136,7 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     };
     let mut gates = closed(context.head(), &evidence);
     let is_followed = context.head().protocol == Protocol::InPlace && context.head().stream.is_some();
+    // Queries would use indexes whose keys nothing keeps right: each later change would leave a stale key.
     if is_followed && lag.is_none() {
         gates.push(Gate::Replicator);
     }

@@ -154,6 +154,7 @@ impl Operation {
             return self.ask(Effect::Wait { until_ms: self.hold_until_ms });
         }
         match self.step() {
+            // An end that is reached counts: an interruption that came with the last reply would hide that the writers were moved.
             PartStep::Over(outcome) => Step::Over(Box::new(self.over(outcome))),
             PartStep::Ask(effect) => match self.interrupted() {
                 Some(outcome) => Step::Over(Box::new(self.over(outcome))),
@@ -186,6 +187,7 @@ impl Operation {
     fn interrupted(&self) -> Option<Outcome> {
         let message = match &self.stage {
             _ if !self.context.interrupted => return None,
+            // Before the row is read, the outcome could not say which table is open.
             OperationStage::Row | OperationStage::Tables(_) | OperationStage::Tags(_) => return None,
             OperationStage::Switch(command) if !command.may_be_left(&self.context) => return None,
             OperationStage::Switch(_) => "interrupted; nothing was switched",
@@ -218,6 +220,8 @@ impl Operation {
         match reply {
             Ok(reply) => {
                 self.take(reply);
+                // The rest of the reply was used. If this did not count as a failure, a shard that fails each time would be read for
+                // ever.
                 match self.context.failure.take() {
                     Some(failure) => self.on_failure(failure),
                     None => self.failures = None,
@@ -317,6 +321,7 @@ impl Operation {
                     Command::Switch(switch) if switch.take_back => head.check_fixed(&self.context.mapping),
                     _ => head.check(&self.context.mapping),
                 };
+                // Also of a row that is refused: the outcome says by it which table is open.
                 self.context.head = Some(head);
                 if let Err(error) = checked {
                     return self.end(self.context.control_error(&error));
@@ -376,6 +381,8 @@ impl Operation {
     }
 
     fn begin(&mut self) {
+        // Not during a stop: its policies close a table, and only `switch` knows how to end that. Not by another manifest: its tables may
+        // be others.
         let head = self.context.head.as_ref().filter(|head| {
             !head.exempt.is_empty() && !head.phase.is_stop() && head.check(&self.context.mapping).is_ok()
         });
@@ -405,6 +412,7 @@ impl Operation {
     fn switching(&self, switch: Switch) -> OperationStage {
         let head = self.context.head();
         if head.phase == Phase::CutOver && head.protocol != Protocol::InPlace && !switch.check {
+            // Writers cannot be stopped in this phase: a switch of writers would be refused, and readers could not move back.
             return self.readers(&Readers { back: switch.back, limits: switch.limits });
         }
         OperationStage::Switch(Box::new(SwitchMachine::new(switch, &self.context)))
@@ -442,6 +450,7 @@ impl Operation {
         match handled {
             OnFailure::Handled => {}
             OnFailure::End(outcome) => return self.end(*outcome),
+            // A stop has a separate limit, after which it is taken back. Ended here, it would leave the writers stopped.
             OnFailure::Retry if !self.is_stopped() && self.context.now_ms >= since + RETRY_MS_MAX => {
                 return self.end(failure_outcome(&failure));
             }
@@ -469,6 +478,7 @@ impl Operation {
             OperationStage::Tables(role)
                 if takes_back
                     && failure.kind == FailureKind::Gone
+                    // One of the two must exist: without both there is no table that could be opened.
                     && (*role == TableRole::Source || !self.context.tables[0].arn.is_empty()) =>
             {
                 self.take(Reply::Table(TableFacts::default()));

@@ -166,12 +166,14 @@ impl Outcome {
     pub(super) fn of_row(self, mapping: &Mapping, head: Option<&RetrofitState>) -> Outcome {
         let open = head.map_or(OpenTable::Unknown, OpenTable::of);
         let head_cloned = head.cloned();
+        // The row says that the table is open, and the policy denies its writers: they would be sent into errors.
         if let Some(head) = head.filter(|head| self.policies_behind && !head.phase.is_stop()) {
             let open_text =
                 format!("{}, but a policy on a table may still deny their writes", open.text(mapping));
             let next = self.next.or_else(|| Some(enforcing_command(head)));
             return Outcome { open: OpenTable::Neither, open_text, next, head: head_cloned, ..self };
         }
+        // While the row is unknown, any other command may be one that its phase refuses.
         let of_head =
             || head.map_or_else(|| Some(command("status", mapping.name())), |head| head.next_command(&[]));
         let next = self.next.or_else(of_head);

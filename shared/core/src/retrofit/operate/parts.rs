@@ -98,6 +98,7 @@ impl Part for Rows {
     fn take(&mut self, _context: &mut OperationContext, reply: Reply) {
         let Reply::Page { items, last } = reply else { unreachable!("{reply:?} is no page") };
         self.read[self.done].extend(items);
+        // A page may be empty although more follow: only a missing key ends the partition.
         self.done += usize::from(last.is_none());
         self.after = last;
     }
@@ -154,6 +155,7 @@ impl Part for Store {
                     context.head = Some(self.next.clone());
                     self.state = StoreState::Over(Stored::Done);
                 }
+                // Not a race: read again, the row would be the former one, and the message would blame another operator.
                 Some(response @ Response::Rejected(_)) => {
                     context.failure = Some(Failure::refused("the retrofit's row", response));
                 }
@@ -162,6 +164,7 @@ impl Part for Store {
             },
             (StoreState::Checking, Reply::Items(items)) => {
                 let there = RetrofitState::read(&self.next.retrofit, one_row(&items)).ok();
+                // The whole row: another operator may have stored a different one under the same version.
                 let done = there.as_ref() == Some(&self.next);
                 context.head = there.clone();
                 self.state =
@@ -205,6 +208,7 @@ impl Part for Seals {
         let Reply::Responses(responses) = reply else { unreachable!("{reply:?} does not answer seals") };
         // Any other answer means that it is not written.
         let written = |response: &&Response| matches!(response, Response::Written);
+        // Up to the first failure: a seal that is left out lets late writes of its items through after the turn.
         self.written += responses.iter().take_while(written).count() as u16;
         if let Some(response) = responses.iter().find(|response| !written(response)) {
             context.failure = Some(Failure::refused("a seal", response));
@@ -244,6 +248,7 @@ impl Part for Passes {
     fn take(&mut self, _context: &mut OperationContext, reply: Reply) {
         let Reply::Pass { done, counts } = reply else { unreachable!("{reply:?} does not answer a pass") };
         if done {
+            // Each reply counts all segments from the beginning: added before the last one, items would be counted several times.
             counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
             self.done += 1;
         }

@@ -143,6 +143,7 @@ impl PolicySync {
         self.step = match std::mem::replace(&mut self.step, PolicyStep::Reading) {
             PolicyStep::Confirming { text, revision } if is_same => PolicyStep::Changing { text, revision },
             _ => {
+                // From now on the other operator's row counts: the policies follow it, and the last line names the table that it opens.
                 context.head.clone_from(&there);
                 PolicyStep::Over(Stored::Raced(there.map(Box::new)))
             }
@@ -205,6 +206,7 @@ impl Part for PolicySync {
     fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         match reply {
             Reply::Policy(there) => {
+                // Without the revision, a statement that another program adds in between would be overwritten.
                 let revision = there.as_ref().map(|policy| policy.revision.clone());
                 match wanted(context, context.head(), self.table(), there.as_ref()) {
                     // A stop is given back by that; what opens goes on with the other table.
@@ -232,6 +234,7 @@ impl Part for PolicySync {
             Reply::Changed(true) => {
                 if let PolicyStep::Changing { text, .. } = &self.step {
                     let at = usize::from(self.table() == TableRole::Target);
+                    // A read can still show the policy from before the stop. Taken for the present one, it would leave the table closed.
                     context.put_policies[at] = Some((text.clone(), context.now_ms));
                 }
                 self.next_policy();
@@ -331,6 +334,7 @@ impl Part for PolicyRightsCheck {
                     "give it `dynamodb:DeleteItem` on the table, or stop the writers yourself: `--writers attested`",
                 ))))
             }
+            // A policy that was taken off is enforced for some seconds more: the first denial says nothing about this role's rights.
             CheckStep::Lingering { until_ms } => PartStep::Ask(Effect::Wait { until_ms: *until_ms }),
             CheckStep::Reading => PartStep::Ask(Effect::Policy(table)),
             CheckStep::Trying { text } => {
@@ -377,6 +381,7 @@ impl Part for PolicyRightsCheck {
 /// The roles that may still write, as a policy's condition compares them.
 pub(super) fn check_exempt(exempt: &[String]) -> Result<(), Box<Outcome>> {
     for role in exempt {
+        // `aws:PrincipalArn` is the role's ARN: with a session's, the policy would deny the replicator's writes too.
         if let Some(role_arn) = role_of_session(role) {
             let message = format!("`{role}` names a session: a policy never meets it");
             let refused = Outcome::refused("exempt-no-role", message)

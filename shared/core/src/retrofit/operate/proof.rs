@@ -80,12 +80,15 @@ impl Proving {
 
     fn look(&mut self, context: &OperationContext, row: Option<&Item>) -> ProofStep {
         let question = format!("{}-{}", context.nonce, self.question());
+        // The answer to an earlier question may be from before the stream was replaced.
         let there = row.and_then(Reverse::read).filter(|there| there.question == question);
         let answer = there.and_then(|there| there.answer);
+        // A replicator that follows the table's former stream answers too, but no change after the turn would reach it.
         if answer.as_ref().is_some_and(|answer| answer.allowed && answer.stream == self.stream) {
             self.end = Some(Ok(()));
             return ProofStep::Looking;
         }
+        // A new question has no answer yet: the message after the time limit uses the former answer.
         self.last = answer.or(self.last.take());
         if context.now_ms >= self.started_ms + context.limits.proof_max_ms {
             self.end = Some(Err(Box::new(self.unproven(context))));
@@ -93,6 +96,7 @@ impl Proving {
         }
         if context.now_ms >= self.asked_ms + ASK_AGAIN_MS {
             self.asked += 1;
+            // The record of the former rewrite is consumed by now: without another record no replicator would read the new question.
             self.has_item = false;
             return ProofStep::Asking;
         }
@@ -147,6 +151,7 @@ impl Part for Proving {
         }
         PartStep::Ask(match &self.step {
             ProofStep::Asking => {
+                // The nonce keeps two operators apart: the answer to another operator's question would count for this one.
                 let question = format!("{}-{}", context.nonce, self.question());
                 Effect::Send(vec![Reverse::asked(question, context.seconds()).store(&self.job)])
             }
@@ -167,6 +172,8 @@ impl Part for Proving {
     fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         self.step = match (&mut self.step, reply) {
             (ProofStep::Asking, Reply::Responses(_)) => {
+                // The question is stored before the item is written: a replicator that meets the record without it would not answer.
+                // The write is needed because this table has no other writers yet: its stream would show nothing.
                 self.asked_ms = context.now_ms;
                 ProofStep::Finding
             }
@@ -177,6 +184,7 @@ impl Part for Proving {
             }
             (ProofStep::Rewriting(tasks), Reply::Results(results)) => {
                 self.rewritten.extend(tasks.pop().map(|(item, _)| item));
+                // One written item is enough; one that changed meanwhile gives the stream no record of this question.
                 self.has_item |= results.first() == Some(&TaskResult::Written);
                 match tasks.is_empty() || self.has_item {
                     true => ProofStep::Looking,

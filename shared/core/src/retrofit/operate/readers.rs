@@ -98,6 +98,7 @@ impl ReadersMachine {
     fn settle(&mut self, context: &OperationContext) {
         let next = match &self.stage {
             ReadersStage::Tidying(tidying) => match tidying.next(context) {
+                // Gates come after the sweep: it stores the row, and a comparison of the former version counts no longer.
                 PartStep::Over(outcome) if outcome.is_success() => gates(context, false),
                 PartStep::Over(outcome) => over(outcome),
                 PartStep::Ask(_) => return,
@@ -128,6 +129,7 @@ fn gates(context: &OperationContext, compared: bool) -> ReadersStage {
 
 /// A comparison that is missing or too old is made here, once.
 fn decided(context: &OperationContext, gates: Vec<Gate>, compared: bool) -> ReadersStage {
+    // Only once: a gate that a fresh comparison leaves closed would start the next one, for ever.
     if !compared && gates.iter().any(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) {
         return ReadersStage::Comparing(Passes::of(progress::comparison(context.mapping.protocol()), false));
     }

@@ -53,6 +53,7 @@ pub(super) struct ReviseMachine {
 impl ReviseMachine {
     pub(super) fn new(context: &OperationContext) -> ReviseMachine {
         let before = context.head().clone();
+        // A killed revision has stored the new manifest and not waited: called done, a worker could still write by the former one.
         let stage = match before.check(&context.mapping).is_ok() && !before.revising {
             true => over(already(context)),
             false => match revised(context, &before) {
@@ -166,6 +167,7 @@ fn leases(context: &OperationContext, is_last: bool) -> ReviseStage {
 
 fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_last: bool) -> ReviseStage {
     let at_work = leases.iter().filter(|row| Lease::is_held(row, context.now_ms)).count();
+    // Its writes of the former manifest would come after the wait, and stay on the items.
     if at_work > 0 {
         let retrofit = context.mapping.name();
         let message = format!(

@@ -197,6 +197,7 @@ impl RunMachine {
             );
             return Some(Outcome::refused("stream-required", message));
         }
+        // A change during the backfill would be in no record, and the target would keep the former item.
         if follows && context.tables[0].stream.is_none() {
             let message = format!("table `{}` has no stream with both images", mapping.source().name);
             return Some(Outcome::refused("source-without-stream", message).hinted(
@@ -220,6 +221,7 @@ impl RunMachine {
         for (other, row) in self.options.others.iter().zip(rows) {
             let head = match RetrofitState::read(other.name(), row.as_ref()) {
                 Ok(head) => head,
+                // A retrofit of the manifest that was never started writes nothing that could collide with this one.
                 Err(ControlError::NotStarted { .. }) => continue,
                 Err(error) => return over(context.control_error(&error)),
             };
@@ -227,6 +229,7 @@ impl RunMachine {
                 return over(context.control_error(&error));
             }
             let same = other.target().name == context.mapping.target().name;
+            // Their epochs are known, so this retrofit can begin above all fences that they left in the target.
             let is_over = matches!(head.phase, Phase::Abandoned | Phase::Finalised);
             self.ended.extend((same && is_over).then_some(head));
         }
@@ -256,6 +259,7 @@ impl RunMachine {
     }
 
     fn traced(&self, context: &OperationContext, at: usize, items: &[Item]) -> Stage {
+        // A new row begins with the first epoch: the fences of an earlier retrofit would be newer, and refuse the changes of this one.
         let marked = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
         let found = match self.trace_source(context, at) {
             Some(PageSource::Partition(partition)) if !items.is_empty() => {
@@ -319,11 +323,13 @@ impl Part for RunMachine {
                     PartStep::Ask(_) => Stage::Storing(store),
                     PartStep::Over(Stored::Raced(there)) => over(raced(context, there.as_deref())),
                     PartStep::Over(Stored::Done) => {
+                        // Until this row was stored, functions could begin with records of the former stream: their time counts from now.
                         self.former_stream_until_ms = former_stream_until_ms(context);
                         gates(context, false)
                     }
                 }
             }
+            // An interruption ends a wait early, and proves nothing about what is in flight.
             (Stage::Waiting, Reply::Done) if context.now_ms < self.former_stream_until_ms => Stage::Waiting,
             (Stage::Waiting, Reply::Done) => {
                 Stage::Storing(Box::new(Store::of(context, context.head().restreamed())))
@@ -412,9 +418,11 @@ impl RunMachine {
             self.differing = Some(progress::differences_in(&counts));
         }
         counts.into_iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
+        // After a wait the gates are read once more: with `again` still set, the whole backfill would restart.
         self.options.again &= work != Work::Backfill;
         match work {
             Work::Backfill => self.after_backfill(context),
+            // A repair says what it corrected, not that both sides agree now.
             Work::Repair => passing(context, Work::Compare),
             Work::Compare => gates(context, true),
         }

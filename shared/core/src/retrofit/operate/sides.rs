@@ -35,6 +35,7 @@ impl SidesLookup {
 
     /// The next read, of the tables in these roles; `None` if all was read.
     pub(super) fn next(&self, job: &Job, roles: [TableRole; 2]) -> Option<Effect> {
+        // Read after the target, a row could already name a write that the target's read did not see: the item would count as arrived.
         let (table, keys) = if self.rows.is_none() {
             (TableRole::Control, self.keys.iter().map(|key| row_key(job, key)).collect())
         } else if self.sources.is_none() {
@@ -54,6 +55,7 @@ impl SidesLookup {
             self.sources = Some(items);
         } else {
             let (places, mut items) = (self.places(job), items.into_iter());
+            // Only keys with a place were read: each of the others would take the item of the next one.
             let target = |place: Option<Item>| place.and_then(|_| items.next().flatten());
             self.targets = Some(places.into_iter().map(target).collect());
         }

@@ -92,7 +92,9 @@ impl StreamReading {
     /// Begins a round: one page of each shard whose turn it is.
     pub(super) fn begin_round(&mut self) {
         (self.records, self.ended, self.has_asked) = (0, false, false);
+        // A parent that is not listed was trimmed after 24 hours: its child would wait for it for ever.
         let is_over = |name: &String| self.shards.get(name).is_none_or(|parent| parent.ended);
+        // A child goes on from its parent. Read side by side, an item's newer record would be examined before an older one.
         let ready = |shard: &ShardReading| !shard.ended && shard.parent.as_ref().is_none_or(is_over);
         self.round =
             self.shards.iter().filter(|(_, shard)| ready(shard)).map(|(name, _)| name.clone()).collect();
@@ -104,6 +106,7 @@ impl StreamReading {
     }
 
     fn must_list(&mut self) {
+        // A listing in progress goes on. Restarted at each shard that ends, it would never reach the last page of a large stream.
         if self.listing == Listing::Done {
             self.listing = Listing::FromStart;
         }
@@ -112,6 +115,7 @@ impl StreamReading {
     /// Reads from the oldest record again.
     pub(super) fn rewind(&mut self) {
         self.shards.values_mut().for_each(|shard| {
+            // The parent stays: a listing changes no shard that is known, so it would be lost for good.
             *shard = ShardReading { parent: shard.parent.take(), ..ShardReading::default() }
         });
         self.listing = Listing::FromStart;
@@ -119,6 +123,7 @@ impl StreamReading {
 
     /// Did this round bring nothing, and is no shard missing?
     pub(super) fn is_idle(&self) -> bool {
+        // A shard that is not listed yet may have records: without the last condition the seals could come before them.
         self.records == 0 && !self.ended && self.listing == Listing::Done
     }
 
@@ -198,6 +203,7 @@ impl StreamReading {
                     match page {
                         Ok(page) => self.page(context, &name, page, seen),
                         Err(failure) => {
+                            // The shard stays in the round: a page that failed would count as an empty one, and the stream as idle.
                             self.round.push(name);
                             context.failure.get_or_insert(failure);
                         }
@@ -212,6 +218,7 @@ impl StreamReading {
         self.listed_ms = Some(context.now_ms);
         for Shard { name, parent } in shards {
             self.parents.extend(parent.clone());
+            // A shard that is known keeps its place: replaced, it would be read from its oldest record again.
             self.shards.entry(name).or_insert_with(|| ShardReading { parent, ..ShardReading::default() });
         }
         self.listing = match last {
@@ -219,6 +226,7 @@ impl StreamReading {
             None if self.lacks_child() => Listing::FromStart,
             None => Listing::Done,
         };
+        // Not before the last page of the listing: a parent on a later page would be read after its child.
         if !matches!(self.listing, Listing::After(_)) {
             self.restart_round();
             self.has_asked = true;
@@ -227,6 +235,7 @@ impl StreamReading {
 
     /// Shards that were not read in this round, as they were not known.
     fn restart_round(&mut self) {
+        // The counts stay: a round that read records and listed shards after them would look idle.
         let (records, ended) = (self.records, self.ended);
         self.begin_round();
         (self.records, self.ended) = (records, ended);
@@ -255,11 +264,13 @@ impl StreamReading {
                 shard.is_caught_up |= context.now_ms >= since + context.limits.quiet_ms;
             }
         }
+        // An empty page has no last record: without the former place the shard would be read from its oldest record again.
         shard.after = last.or(shard.after.take());
         shard.ended = ended;
         if ended {
             // Its children are read in the next round.
             self.ended = true;
+            // Records of a child that is not listed yet would be missed: the round is not idle before it is.
             if !self.parents.contains(name) {
                 self.must_list();
             }

@@ -288,6 +288,7 @@ impl SwitchMachine {
     }
 
     fn is_in_stop(&self, context: &OperationContext) -> bool {
+        // A check stops no writers: at its time limit it would take back the stop of another operator.
         context.head().phase == self.stop && !self.options.check && !self.is_ending_for_another()
     }
 
@@ -299,6 +300,7 @@ impl SwitchMachine {
     /// May it end here, with no writers stopped by this operation?
     pub(super) fn may_be_left(&self, context: &OperationContext) -> bool {
         let is_moving = match &self.stage {
+            // The row may be stored although the answer is lost: left here, the writers would stay stopped.
             SwitchStage::Storing { then, .. } => matches!(then, AfterStore::Stop | AfterStore::Turn),
             SwitchStage::Enforcing { then, .. } => {
                 matches!(then, AfterPolicies::Turned | AfterPolicies::GivenBack)
@@ -333,6 +335,7 @@ impl SwitchMachine {
     }
 
     fn stored(&mut self, context: &OperationContext, stored: Stored, then: AfterStore) -> SwitchStage {
+        // The other operator decides now: going on by the former row would close a table that it has opened.
         if let Stored::Raced(there) = stored {
             return self.raced(context, there.as_deref());
         }
@@ -357,6 +360,7 @@ impl SwitchMachine {
             (Stored::Raced(there), _) => self.raced(context, there.as_deref()),
             (_, AfterPolicies::Gates) => SwitchStage::Gates(GateCheck::of(context)),
             (_, AfterPolicies::Drain) => {
+                // Only silence after the table is closed counts: before that, its writers could write at any moment.
                 self.idle_since_ms = context.now_ms;
                 self.round(RoundPurpose::Drain)
             }
@@ -465,6 +469,7 @@ impl SwitchMachine {
                 let found = advance(comparing, context, reply)?;
                 match found.differing {
                     0 => self.last_round(context),
+                    // No stream has shown this difference, so nothing would carry it over after the turn.
                     _ => self.give_back(context, GiveBackReason::Differs(found)),
                 }
             }
@@ -533,6 +538,7 @@ impl Part for SwitchMachine {
             self.stage = stage;
         }
         self.go_on(context);
+        // After the stage is known: a stop that has just been completed is not taken back.
         self.check_limit(context);
     }
 }

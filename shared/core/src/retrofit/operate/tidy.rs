@@ -85,13 +85,16 @@ impl TidyMachine {
         match (head.phase, head.since) {
             (Phase::Running, _) => TidyStage::Gates(GateCheck::of(context)),
             (Phase::Tidying | Phase::Tidy, None) => {
+                // A backfill reads the row once and writes by it for as long as it runs: the wait for requests begins when it is over.
                 let name = context.mapping.rows_name();
                 TidyStage::Leases(Rows::of(vec![control::leases_partition(name)]))
             }
             (Phase::Tidying | Phase::Tidy, Some(since)) if !self.waited => {
                 TidyStage::Waiting { until_ms: settled_ms(context, since) }
             }
+            // Deletes leave no tombstone from here on. A write in flight that knows nothing of rows would bring a deleted item back.
             (Phase::Tidying, Some(_)) => self.enter(context, Phase::Tidy),
+            // Swept before the wait was over, the target would get tombstones of writes that were still in flight.
             (Phase::Tidy, Some(_)) if head.leaves_tombstones() => {
                 TidyStage::Sweeping(Passes::of(&[Pass::Tidy], false))
             }
@@ -104,6 +107,7 @@ impl TidyMachine {
     }
 
     fn enter(&mut self, context: &OperationContext, phase: Phase) -> TidyStage {
+        // Requests of the phase that ends now are in flight: the wait of the phase before says nothing about them.
         self.waited = false;
         match context.head().to(phase) {
             Ok(next) => store(context, next),
@@ -138,6 +142,7 @@ impl TidyMachine {
             }
             (TidyStage::LeaseWait { .. }, Reply::Done) => self.decide(context),
             (TidyStage::Waiting { until_ms }, Reply::Done) => {
+                // An interruption ends a wait early, and proves nothing about what is in flight.
                 self.waited = context.now_ms >= *until_ms;
                 self.waited.then(|| self.decide(context))?
             }

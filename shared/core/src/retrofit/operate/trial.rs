@@ -90,6 +90,7 @@ impl Part for Trial {
                 self.items += 1;
             }
         }
+        // Bounded: in a table without items of one entity, the whole table would be read for it.
         self.pages += 1;
         self.is_over = last.is_none() || self.pages == PAGES_MAX || self.tried.untried().next().is_none();
         if self.is_over && self.tried.lost().next().is_none() {

@@ -32,6 +32,7 @@ impl SwitchMachine {
         if head.phase == self.stop {
             return self.begin_in_stop(context, head);
         }
+        // A retrofit that was never switched is `tidy` too: its `--back` is refused, not called done.
         if head.phase == self.to && (!self.options.back || head.was_reversed()) {
             let already = Box::new(self.already(context));
             return match self.options.check {
@@ -75,6 +76,7 @@ impl SwitchMachine {
             self.to = if head.for_good { Phase::Settled } else { Phase::Reversed };
         }
         let stopped_ms = head.stopped_at.map_or(context.now_ms, |seconds| seconds * 1_000);
+        // Counted from the row: otherwise a stop that is killed and resumed again and again would have no limit.
         self.stopped_since_ms = Some(stopped_ms.min(context.now_ms));
         if self.options.check {
             return self.read_ahead(context);
@@ -202,6 +204,7 @@ impl SwitchMachine {
         let others = self.gates.iter().any(|gate| !matches!(gate, Gate::Quarantine { .. }));
         // Items that were corrected since they failed are carried over now.
         if !named.is_empty() && !others && !self.options.check && named.len() < self.released {
+            // Again only while fewer are left: entries that no attempt can carry would be tried for ever.
             self.released = named.len();
             return SwitchStage::Releasing { entries: named };
         }
@@ -233,6 +236,7 @@ impl SwitchMachine {
         match &self.options.writers {
             None if self.options.check => Ok(false),
             None => Err(Box::new(self.stop_first(context))),
+            // The new row would name no roles, and the policy of the last move would still deny writes to the table that opens.
             Some(Writers::Attested) if !context.head().exempt.is_empty() => {
                 let retrofit = context.mapping.name();
                 let message = format!("policies of retrofit `{retrofit}` still close a table");
@@ -320,6 +324,7 @@ impl SwitchMachine {
             return self.prove(context);
         }
         let stage = self.round(RoundPurpose::BeforeStop);
+        // Without another lookup, what was carried would still count as pending, and be carried again.
         self.drain_mut().arrivals.look_again();
         stage
     }
@@ -354,6 +359,7 @@ impl SwitchMachine {
         match end {
             Err(outcome) => SwitchStage::Over(outcome),
             Ok(()) => {
+                // Each of these items has a row now, and the row decides whether a change arrived: the former lookup found it without one.
                 rewritten.iter().for_each(|key| self.drain_mut().arrivals.look_at(key));
                 self.stop_writers(context)
             }

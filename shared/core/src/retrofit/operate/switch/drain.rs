@@ -91,6 +91,8 @@ impl Drain {
         let other = closed_stream.clone().filter(|_| head.was_reversed());
         Ok(Drain {
             open: StreamReading::of(open, &open_stream, seconds),
+            // Until the other table was open only the retrofit wrote it: nothing in its stream can be late, and a day of it would be
+            // read.
             closed: other.map(|stream| StreamReading::of(closed, &stream, seconds)),
             arrivals,
             reading_since_ms: context.now_ms,
@@ -102,6 +104,7 @@ impl Drain {
         self.open.begin_round();
         if let Some(closed) = &mut self.closed {
             if self.arrivals.needs_writes_again() && closed.is_idle() {
+                // Digests are missing: items whose write was shown before would wait for it until the limit of the stop.
                 closed.rewind();
             }
             closed.begin_round();
@@ -171,6 +174,7 @@ impl Drain {
     ) -> Option<RoundEnd> {
         while self.next(context, round).is_none() {
             // Items that were read are looked up first.
+            // Not before the closed stream was read in this round: an item whose own write is in it would count as unseen.
             if !matches!(round.step, RoundStep::Open) && self.arrivals.begin_look(true) {
                 continue;
             }

@@ -47,6 +47,7 @@ impl SwitchMachine {
         context: &mut OperationContext,
         failure: &Failure,
     ) -> OnFailure {
+        // A tag only helps to notice a restored control table: a failure of it must not keep a table closed.
         if self.skip_tag(context, failure) {
             return OnFailure::Handled;
         }
@@ -60,6 +61,7 @@ impl SwitchMachine {
             let since = *self.ending_since_ms.get_or_insert(context.now_ms);
             let most = context.limits.stop_max_ms.max(GIVE_BACK_MS_MIN);
             return match context.now_ms >= since + most {
+                // Not earlier than two minutes: an end here leaves a table closed until the next command.
                 true => OnFailure::End(Box::new(self.give_up(context, failure))),
                 false => OnFailure::Retry,
             };
@@ -73,6 +75,7 @@ impl SwitchMachine {
                 self.stage = self.give_back(context, GiveBackReason::Interrupted);
                 OnFailure::Handled
             }
+            // A lasting failure would hold the writers until an operator looks: the table is opened again instead.
             (true, _) if self.is_late(context) || self.cannot_recover(failure) => {
                 self.stage = self.give_back(context, GiveBackReason::Failed(failure.clone()));
                 OnFailure::Handled

@@ -27,6 +27,7 @@ impl SwitchMachine {
 
     pub(super) fn in_place_gates(&mut self, context: &OperationContext, report: GateReport) -> SwitchStage {
         self.gates = report.gates;
+        // A table without traffic has no record that the replicator could process: the gate would never open.
         self.gates.retain(|gate| !self.options.unproven || *gate != Gate::Replicator);
         let head = context.head();
         if !self.gates.is_empty() {
@@ -36,6 +37,7 @@ impl SwitchMachine {
             return over(Outcome::new(End::Checked, head.phase.name(), "all gates are open"));
         }
         let next = match head.phase {
+            // After a revision the row still names the former indexes: new ones would stay closed to queries.
             Phase::CutOver => Ok(head.filled_again(&context.mapping)),
             _ => head.to(Phase::CutOver),
         };

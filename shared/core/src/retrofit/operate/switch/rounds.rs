@@ -19,6 +19,7 @@ impl SwitchMachine {
         let Some(drain) = &mut self.drain else { unreachable!("the streams were opened") };
         match drain.take(context, round, reply) {
             Ok(()) => None,
+            // By the other operator's row the table may be open: this round must decide nothing about it.
             Err(there) => Some(self.raced(context, there.as_deref())),
         }
     }

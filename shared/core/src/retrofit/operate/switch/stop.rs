@@ -24,16 +24,19 @@ impl SwitchMachine {
             }
             (stop, _) => head.to(stop),
         }?;
+        // The row names the roles before a policy is changed: after a kill the next operator knows which policies to take off.
         let for_good = self.to == Phase::Settled;
         Ok(RetrofitState { exempt: self.exempt(context), stopped_at: Some(since), for_good, ..next })
     }
 
     pub(super) fn stop_writers(&mut self, context: &OperationContext) -> SwitchStage {
         if self.is_late(context) {
+            // Stopped now, the writers would be let in again at once: attested ones have stood still since the command began.
             return over(self.too_late_to_stop(context));
         }
         match self.stop_row(context) {
             Ok(next) => {
+                // Counted from the attempt: the row may be stored although the answer is lost.
                 self.stopped_since_ms.get_or_insert(context.now_ms);
                 Self::store(context, next, AfterStore::Stop)
             }
@@ -95,11 +98,14 @@ impl SwitchMachine {
             // A shard that has ended has children that are still to be read.
             RoundPurpose::AfterSeals if !end.is_idle && end.records == 0 => self.round(purpose),
             RoundPurpose::AfterSeals if is_idle && is_empty => SwitchStage::Describing(TableRole::Source),
+            // Seals are permanent: this generation carries nothing more, so the change would stay out of the table that opens.
             RoundPurpose::AfterSeals => self.give_back(context, GiveBackReason::Moved(Vec::new())),
+            // Sealed earlier, a change that has not arrived could not be carried by anything of this generation.
             RoundPurpose::CheckEmpty if is_idle && is_empty => {
                 SwitchStage::Sealing(Seals::of(context.head()))
             }
             RoundPurpose::CheckEmpty if is_idle => {
+                // A record that blocks the replicator would keep the writers stopped until the limit.
                 let tasks = self.drain_mut().arrivals.carry_tasks(u64::MAX);
                 match tasks.is_empty() {
                     true => self.probe_or_wait(context),
@@ -113,6 +119,7 @@ impl SwitchMachine {
     /// Where policies stop the writers, trial writes show whether they do.
     pub(super) fn probe_or_wait(&mut self, context: &OperationContext) -> SwitchStage {
         match context.head().exempt.is_empty() {
+            // Writers that stop by themselves meet no policy, so a trial write would go through and show nothing.
             true => wait(context),
             false => SwitchStage::Probing { is_last: false },
         }
@@ -144,6 +151,7 @@ impl SwitchMachine {
         }
         let limits = &context.limits;
         let denied_since = if context.head().exempt.is_empty() { Some(0) } else { self.denied_since_ms };
+        // DynamoDB enforces a policy on each of its servers at another time: one denial says nothing about the next write.
         let is_denied = denied_since.is_some_and(|since| context.now_ms >= since + limits.denied_ms);
         let is_idle = context.now_ms >= self.idle_since_ms + limits.quiet_ms;
         self.round(if is_denied && is_idle { RoundPurpose::CheckEmpty } else { RoundPurpose::Drain })
@@ -152,6 +160,7 @@ impl SwitchMachine {
     /// After the seals: both sides are compared first, where that is needed. The last round sees changes that come during it.
     pub(super) fn sealed(&mut self, context: &OperationContext) -> SwitchStage {
         match self.options.back || self.to == Phase::Settled {
+            // An exact comparison takes as long as a scan of both tables: on the way forward the passes before the stop have made one.
             true => SwitchStage::Quarantine { rows: quarantine_rows(context), is_last: false },
             false => self.last_round(context),
         }
@@ -167,8 +176,10 @@ impl SwitchMachine {
     /// The tables must still have the same streams: one that was replaced may have had changes that were not read.
     pub(super) fn described(&mut self, context: &OperationContext) -> SwitchStage {
         let [_, opens] = self.closing_and_opening();
+        // The way back is by the stream that the proof was about: by another one, nothing would come back after the turn.
         let stream = context.table(opens).stream.as_deref();
         let follows = self.to == Phase::Settled || stream == Some(self.drain().reverse_stream.as_str());
+        // A stream that is switched off and on again loses the records between: they would be missed without a trace.
         match self.drain().replaced(context).or((!follows).then_some(opens)) {
             Some(role) => self.give_back(context, GiveBackReason::StreamReplaced(role)),
             None => SwitchStage::Quarantine { rows: quarantine_rows(context), is_last: true },
@@ -195,6 +206,7 @@ impl SwitchMachine {
             }
         };
         if open > 0 {
+            // An entry stands for a change that did not reach the other table: after the turn its item would be stale there.
             let gates = vec![Gate::Quarantine { count: open as u64 }];
             return self.give_back(context, GiveBackReason::Moved(gates));
         }
@@ -225,6 +237,7 @@ impl SwitchMachine {
         let head = context.head();
         let next = match self.to {
             Phase::Reversed => {
+                // The replicator carries only records of the stream in the row: without it, no change of the open table would come back.
                 head.with_reverse_stream(&self.drain().reverse_stream).and_then(|head| head.to(self.to))
             }
             Phase::Settled => head.switched_for_good(),
@@ -232,6 +245,7 @@ impl SwitchMachine {
         };
         match next {
             Ok(next) => {
+                // The next switch needs it: for changes from before this turn, the closed table's stream shows no write of the retrofit.
                 let turned_at = Some(context.seconds());
                 Self::store(context, RetrofitState { turned_at, ..next }, AfterStore::Turn)
             }
