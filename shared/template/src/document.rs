@@ -51,10 +51,23 @@ impl Document {
     }
 
     /// The whole template.
-    pub(super) fn text(self, header: &str) -> String {
+    pub(super) fn text(mut self, header: &str) -> String {
+        self.drop_unused_conditions();
         let sections = SECTIONS.iter().zip(self.sections).filter(|(_, text)| !text.trim().is_empty());
         let sections = sections.map(|(name, text)| format!("\n{name}:\n{}\n", text.trim_end()));
         header.to_owned() + &sections.collect::<String>()
+    }
+
+    /// Linters refuse a condition that nothing names. A manifest without functions has some.
+    fn drop_unused_conditions(&mut self) {
+        let whole = self.sections.concat();
+        let words: Vec<&str> = whole.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let is_used = |line: &&str| {
+            let name = line.split(':').next().unwrap_or_default().trim();
+            line.trim_start().starts_with('#') || words.iter().filter(|word| **word == name).count() > 1
+        };
+        let [_, _, conditions, ..] = &mut self.sections;
+        *conditions = conditions.lines().filter(is_used).map(|line| format!("{line}\n")).collect();
     }
 }
 
