@@ -17,7 +17,7 @@ pub enum Delivery {
         /// The epoch of the records' stream.
         epoch: Epoch,
     },
-    /// Nothing: the other table was never open, or is not followed now.
+    /// Nothing: the other table was never open, or is not followed now. The replicator then fails the batch, unless it comes from the target.
     Nothing,
 }
 

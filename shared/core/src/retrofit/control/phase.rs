@@ -17,7 +17,7 @@ pub enum Phase {
     Returning,
     /// The source does not follow the target. There is no way back.
     Settled,
-    /// Readers and writers use the target; the source's late changes are carried over still.
+    /// Readers use the target, writers still the source, whose changes are carried over. In place: queries use the indexes.
     CutOver,
     /// Changes are not carried over; the retrofit's marks are removed from the target's items.
     Finalising,
