@@ -166,7 +166,9 @@ fn leases(context: &OperationContext, is_last: bool) -> ReviseStage {
 }
 
 fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_last: bool) -> ReviseStage {
-    let at_work = leases.iter().filter(|row| Lease::is_held(row, context.now_ms)).count();
+    // A worker renews its lease by its own clock, which may be behind this one.
+    let worker_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
+    let at_work = leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count();
     // Its writes of the former manifest would come after the wait, and stay on the items.
     if at_work > 0 {
         let retrofit = context.mapping.name();
@@ -174,7 +176,7 @@ fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_
             "a backfill, a comparison or a repair of retrofit `{retrofit}` is at work on {at_work} segments with the former manifest"
         );
         return over(Outcome::refused("at-work", message).hinted(format!(
-            "stop it, and run `keyfold retrofit revise {retrofit}` again; if it was killed, wait a minute"
+            "stop it, and run `keyfold retrofit revise {retrofit}` again; if it was killed, wait six minutes"
         )));
     }
     if is_last {
