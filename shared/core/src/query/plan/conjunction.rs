@@ -265,6 +265,7 @@ fn tighter<'a>(
     };
     match compare(y, x) {
         Some(order) if order == wins => b,
+        // `a >= 1 and a > 1`: with the inclusive bound `1` would be in the answer, as neither clause is filtered again.
         Some(Ordering::Equal) if matches!(b, Bound::Excluded(_)) => b,
         _ => a,
     }

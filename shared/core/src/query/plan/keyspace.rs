@@ -418,6 +418,7 @@ fn missing_input<'m>(template: &'m Template, tests: &Tests<'_>) -> &'m str {
 fn folded_test(range: KeyRange) -> Option<SortTest> {
     let text = AttributeValue::S;
     Some(match range {
+        // DynamoDB has no sort key condition that every key passes.
         KeyRange::All => return None,
         KeyRange::Exact(key) => SortTest::Equal(text(key)),
         KeyRange::BeginsWith(prefix) => SortTest::BeginsWith(text(prefix)),

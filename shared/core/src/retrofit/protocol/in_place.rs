@@ -53,6 +53,7 @@ impl InPlace {
         match response {
             Response::Written => Turn::Done(TaskResult::Written),
             Response::Item(item) => self.update(job, item.map(Cow::Owned)),
+            // Folded again from the item of now: the keys of the item that was read would be stale.
             Response::Refused(ItemSeen::Item(item)) => self.update(job, Some(Cow::Owned(*item))),
             Response::Refused(ItemSeen::Nothing) => self.update(job, None),
             Response::Refused(ItemSeen::Unknown) => self.read(),
@@ -68,6 +69,7 @@ impl InPlace {
     /// Sets what the item lacks, on condition that it is still as it was seen.
     fn update(&mut self, job: &Job, item: Option<Cow<'_, Item>>) -> Turn {
         let Some(item) = item else { return Turn::Done(TaskResult::Unchanged) };
+        // An item that changes all the time would hold up all others of its batch.
         if self.rounds >= ROUNDS_MAX {
             return Turn::Done(TaskResult::Busy);
         }

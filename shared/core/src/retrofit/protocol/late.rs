@@ -81,6 +81,7 @@ impl Late {
         }
         match (&self.phase, response) {
             (LatePhase::ReadingFormerRow, Response::Item(row)) => {
+                // From before the writers moved: without this check a record that Lambda delivers again could be noted as late.
                 if row.as_ref().and_then(LedgerRow::read).is_some_and(|row| row.fence >= self.fence) {
                     return Turn::Done(TaskResult::Superseded);
                 }
@@ -99,6 +100,7 @@ impl Late {
                 // Not an application's write: the service deletes items whose time to live is over in each table at another time.
                 false if self.record.kind == (ChangeKind::Remove { expired: true }) => self.repair(job),
                 false => {
+                    // Noted before the repair: a kill after the repair would leave the change nowhere.
                     self.phase = LatePhase::Noting;
                     Turn::Send(Request::Write(self.note(job.mapping())))
                 }
