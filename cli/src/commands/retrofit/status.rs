@@ -85,7 +85,7 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
         row("next", head.next_command(gates).unwrap_or_else(|| "nothing: the retrofit is over".to_owned())),
         row("blocked by", listed(gates)),
         row("protocol", head.protocol.name()),
-        row("epoch", head.epoch.number().to_string()),
+        row("epoch", format!("{}: each new stream of the source starts the next", head.epoch.number())),
         row("quarantine", quarantine(evidence)),
         row("lag", lag(status)),
     ];

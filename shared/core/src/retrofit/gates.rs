@@ -110,24 +110,29 @@ impl fmt::Display for Gate {
             Gate::NotVerified => {
                 write!(
                     f,
-                    "the items were not compared since the last backfill, repair, discard or change of phase"
+                    "the items were not compared since the last backfill, repair, discard or change of phase: `run` compares them"
                 )
             }
             Gate::Differences { count } => {
                 write!(f, "the last comparison found {count} items that differ")
             }
-            Gate::Stale { hours } => write!(f, "the last comparison started {hours} hours ago"),
+            Gate::Stale { hours } => write!(
+                f,
+                "the last comparison started {hours} hours ago, and counts for 24: `run` compares again"
+            ),
             Gate::AtWork { segments } => {
                 let plural = if *segments == 1 { "" } else { "s" };
                 write!(
                     f,
                     "a backfill, a comparison or a repair is still at work on {segments} segment{plural}; \
-                     if it was killed, its lease runs out in a few minutes"
+                     if it was killed, try again in a few minutes"
                 )
             }
-            Gate::Quarantine { count } => write!(f, "{count} items are in quarantine"),
+            Gate::Quarantine { count } => {
+                write!(f, "{count} items are in quarantine: `quarantine` lists them")
+            }
             Gate::Index { index } => write!(f, "index `{index}` is not active"),
-            Gate::Stream => write!(f, "the source has a new stream, which is not followed yet"),
+            Gate::Stream => write!(f, "the source has a new stream: `run` follows it, and backfills again"),
             Gate::Revision => {
                 write!(f, "the manifest was mended, and `revise` is not complete: run it again")
             }
@@ -143,7 +148,10 @@ impl fmt::Display for Gate {
             Gate::Tombstones => {
                 write!(f, "readers of the target would meet tombstones: `switch` deletes them first")
             }
-            Gate::Tidying => write!(f, "the target is not tidy yet: `switch` goes on with that"),
+            Gate::Tidying => write!(
+                f,
+                "requests of an earlier phase may still write to the target: `switch` waits for them"
+            ),
         }
     }
 }

@@ -136,7 +136,9 @@ pub enum CheckpointError {
     )]
     MappingChanged { retrofit: String, found: String, wanted: String },
     /// It was made while another stream was followed.
-    #[error("the checkpoint of retrofit `{retrofit}` is of epoch {found}, and this is epoch {wanted}")]
+    #[error(
+        "the checkpoint of retrofit `{retrofit}` was made with stream number {found} of the source, and the retrofit follows number {wanted}"
+    )]
     EpochChanged { retrofit: String, found: u16, wanted: u16 },
 }
 

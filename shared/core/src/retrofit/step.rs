@@ -89,7 +89,7 @@ impl CompletedStep {
                 )
             }
             CompletedStep::Finalised { .. } => format!(
-                "items carry nothing of the retrofit besides their keys; nobody keeps the folded keys of table `{table}` right any more, \
+                "items carry nothing of the retrofit besides their keys; the folded keys of table `{table}` are no longer kept right, \
                  so its writers have to fold them from now on"
             ),
             CompletedStep::Abandoned => format!(
@@ -148,7 +148,7 @@ impl CompletedStep {
                         "; {revived} items were written over a tombstone: they keep their data, and a comparison calls them extra"
                     ),
                 };
-                format!("{swept} tombstones swept: readers of table `{target}` meet none{kept}")
+                format!("{swept} tombstones deleted: readers of table `{target}` meet none{kept}")
             }
             CompletedStep::Stopped { seconds } => {
                 let (closes, _) = in_order(head, source, target);
@@ -169,7 +169,7 @@ impl CompletedStep {
                 format!(
                     "writers may use table `{open}` now, and table `{closed}` follows it\n\
                      all {items} items that the stream names have arrived; the pause took {}.{} s\n\
-                     what somebody still writes to table `{closed}` is noted: `keyfold retrofit quarantine {retrofit}`; {next}",
+                     later writes to table `{closed}` are noted: `keyfold retrofit quarantine {retrofit}`; {next}",
                     milliseconds / 1000,
                     milliseconds % 1000 / 100
                 )
@@ -177,7 +177,7 @@ impl CompletedStep {
             CompletedStep::MovedForGood { items, milliseconds } => format!(
                 "writers may use table `{target}` now, and there is no way back\n\
                  all {items} items that the stream names have arrived; the pause took {}.{} s\n\
-                 what somebody still writes to table `{source}` reaches nobody: keep its writers out; \
+                 later writes to table `{source}` are carried nowhere: keep its writers out; \
                  `keyfold retrofit finish {retrofit}` takes off what the retrofit kept",
                 milliseconds / 1000,
                 milliseconds % 1000 / 100

@@ -27,7 +27,9 @@ pub enum ControlError {
     #[error("retrofits `{retrofit}` and `{other}` write to table `{table}`, and `{other}` is `{}`", .phase.name())]
     TargetShared { retrofit: String, table: String, other: String, phase: Phase },
     /// It reads and writes one table.
-    #[error("retrofit `{retrofit}` has nothing to tidy: it leaves no tombstones, and its writers stay")]
+    #[error(
+        "retrofit `{retrofit}` has nothing to tidy: it reads and writes one table, so it leaves no tombstones"
+    )]
     NothingToTidy { retrofit: String },
     /// Applications write the target.
     #[error(
@@ -55,7 +57,7 @@ pub enum ControlError {
     #[error("retrofit `{retrofit}` follows another stream of its source")]
     OtherStream { retrofit: String },
     /// Its source was given another stream more often than fences can count.
-    #[error("retrofit `{retrofit}` was restarted too often")]
+    #[error("retrofit `{retrofit}` was given another stream too often")]
     EpochsUsedUp { retrofit: String },
     /// Another version of Keyfold wrote the row.
     #[error(transparent)]
@@ -98,7 +100,7 @@ impl ControlError {
                 "deploy one manifest everywhere; if the manifest was mended, run `keyfold retrofit revise` and deploy it",
             ),
             ControlError::OtherStream { .. } => Some(
-                "the stream was switched off and on: `keyfold retrofit run` begins the next epoch, and backfills again",
+                "the stream was switched off and on: `keyfold retrofit run` follows the new stream, and backfills again",
             ),
             ControlError::CannotRevise { .. } => Some(
                 "go on with the manifest that it was started with; a retrofit with another name starts from the beginning",
@@ -122,7 +124,7 @@ impl ControlError {
                 "restore the control table from a point-in-time recovery; if it is gone, give the retrofit another name in the manifest: the table itself has lost nothing",
             ),
             ControlError::StateLost { in_place: false, .. } => Some(
-                "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finished with `--leave-marks`, start with an empty target: without the row, new changes would lose against older fences",
+                "restore the control table from a point-in-time recovery; if it is gone, or the marks are those of a retrofit that was finished with `--leave-marks`, start with an empty target: without the row, changes would count as older than these marks, and be refused",
             ),
             ControlError::WrongPhase { phase: Phase::Running, wanted: Phase::Closing, .. } => {
                 Some("`keyfold retrofit switch` tidies it first")
@@ -133,11 +135,18 @@ impl ControlError {
             ControlError::WrongPhase { phase: Phase::Returning, .. } => Some(
                 "the writers are being moved back: `keyfold retrofit switch --back` finishes that, `keyfold retrofit switch` takes it back",
             ),
-            ControlError::NothingToTidy { .. }
-            | ControlError::WrongPhase { .. }
-            | ControlError::Closed { .. }
-            | ControlError::EpochsUsedUp { .. }
-            | ControlError::Unreadable { .. } => None,
+            ControlError::WrongPhase { .. } | ControlError::Closed { .. } => {
+                Some("`keyfold retrofit status` explains the phase and names the next command")
+            }
+            ControlError::NothingToTidy { .. } => {
+                Some("`keyfold retrofit switch` lets queries use the indexes that were filled")
+            }
+            ControlError::EpochsUsedUp { .. } => Some(
+                "abandon it; a retrofit with another name starts from the beginning, into an empty table or in place",
+            ),
+            ControlError::Unreadable { .. } => Some(
+                "restore the control table from a point-in-time recovery to a time before the row was damaged",
+            ),
         }
     }
 }

@@ -191,7 +191,7 @@ impl Operation {
             OperationStage::Row | OperationStage::Tables(_) | OperationStage::Tags(_) => return None,
             OperationStage::Switch(command) if !command.may_be_left(&self.context) => return None,
             OperationStage::Switch(_) => "interrupted; nothing was switched",
-            _ => "interrupted; the same command goes on",
+            _ => "interrupted; run the same command again to go on",
         };
         Some(Outcome::new(End::Interrupted, "interrupted", message))
     }

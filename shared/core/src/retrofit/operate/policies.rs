@@ -383,15 +383,16 @@ pub(super) fn check_exempt(exempt: &[String]) -> Result<(), Box<Outcome>> {
     for role in exempt {
         // `aws:PrincipalArn` is the role's ARN: with a session's, the policy would deny the replicator's writes too.
         if let Some(role_arn) = role_of_session(role) {
-            let message = format!("`{role}` names a session: a policy never meets it");
+            let message = format!("`{role}` names a session: a policy compares the ARN of its role");
             let refused = Outcome::refused("exempt-no-role", message)
                 .hinted(format!("name its role, with the role's path if it has one: `{role_arn}`"));
             return Err(Box::new(refused));
         }
         let is_role = role.starts_with("arn:") && (role.contains(":role/") || role.contains(":user/"));
         if !is_role {
-            let message = format!("`{role}` is no ARN of a role or a user");
-            return Err(Box::new(Outcome::refused("exempt-no-arn", message)));
+            let message = format!("`{role}` is not the ARN of a role or a user");
+            let refused = Outcome::refused("exempt-no-arn", message);
+            return Err(Box::new(refused.hinted("an ARN is like `arn:aws:iam::ACCOUNT:role/NAME`")));
         }
     }
     Ok(())

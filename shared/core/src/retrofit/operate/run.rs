@@ -195,7 +195,8 @@ impl RunMachine {
             let message = format!(
                 "retrofit `{retrofit}` writes to another table: without a stream, changes during the retrofit would be lost"
             );
-            return Some(Outcome::refused("stream-required", message));
+            let refused = Outcome::refused("stream-required", message);
+            return Some(refused.hinted("leave out --no-stream, which is for retrofits in place"));
         }
         // A change during the backfill would be in no record, and the target would keep the former item.
         if follows && context.tables[0].stream.is_none() {

@@ -61,13 +61,13 @@ impl TidyMachine {
     pub(super) fn doing(&self, context: &OperationContext) -> String {
         match &self.stage {
             TidyStage::Waiting { until_ms } => format!(
-                "waiting {} s more until nothing of the phase before is in flight",
+                "waiting {} s more until requests of the earlier phase have ended",
                 until_ms.saturating_sub(context.now_ms).div_ceil(1_000)
             ),
             TidyStage::Leases(_) | TidyStage::LeaseWait { .. } => {
-                "waiting for workers of the phase before".to_owned()
+                "waiting for workers that began in the earlier phase".to_owned()
             }
-            TidyStage::Sweeping(_) => "sweeping tombstones".to_owned(),
+            TidyStage::Sweeping(_) => "deleting the tombstones of the target".to_owned(),
             _ => "tidying the target".to_owned(),
         }
     }

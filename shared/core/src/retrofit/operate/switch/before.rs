@@ -249,9 +249,9 @@ impl SwitchMachine {
                 let exempt = self.exempt(context);
                 if exempt.is_empty() {
                     let message =
-                        format!("no role is named that may write to table `{closes}` once it follows");
+                        format!("no role is named that may write to table `{closes}` after the switch");
                     let refused = Outcome::refused("exempt-missing", message).hinted(
-                        "give the ARNs of the replicator's role (an output of the stack) and of this operator's",
+                        "give the ARNs of the replicator's role (an output of the stack) and of this operator's with `--exempt`",
                     );
                     return Err(Box::new(refused));
                 }

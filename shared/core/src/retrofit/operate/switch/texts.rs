@@ -71,7 +71,11 @@ impl SwitchMachine {
 
     pub(super) fn already(&self, context: &OperationContext) -> Outcome {
         let (retrofit, phase) = (context.mapping.name(), context.head().phase.name());
-        Outcome::new(End::Already, phase, format!("retrofit `{retrofit}` is {phase} already"))
+        Outcome::new(
+            End::Already,
+            phase,
+            format!("retrofit `{retrofit}` is `{phase}` already: nothing was moved"),
+        )
     }
 
     pub(super) fn closed_gates(&self, context: &OperationContext) -> Outcome {
@@ -175,7 +179,7 @@ impl SwitchMachine {
                 format!("{limit}writes to table `{closes}` went through although its policy denies them"),
             )
             .hinted(
-                "DynamoDB applies policies after a while: try again with a larger --stop-max; did somebody write over the policy?",
+                "DynamoDB applies a policy after some seconds: try again with a larger --stop-max, and see whether another program replaced the policy",
             ),
             Some(GiveBackReason::TooLong) => {
                 outcome("stop-too-long", format!("{limit}{pending}")).hinted(match self.to {
