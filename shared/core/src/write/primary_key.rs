@@ -7,7 +7,8 @@ use crate::value::{AttributeValue, Item, Number};
 /// An item's primary key, in a form in which equal keys in DynamoDB are equal.
 pub type PrimaryKey = Vec<Vec<u8>>;
 
-/// The primary key that these attributes make: a folded one is folded from them.
+/// The primary key that these attributes make: a folded one is folded from them. A whole primary key without other
+/// attributes is itself.
 ///
 /// ```
 /// use keyfold_core::{manifest, value::Item};
@@ -26,6 +27,13 @@ pub type PrimaryKey = Vec<Vec<u8>>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn primary_key(table: &Table, attributes: &Item) -> Result<Item, ItemError> {
+    // A key can hold optional parts that no attribute gives back: folding its readable parts again would make another
+    // item's key.
+    if let Some(key) = table.key_of(attributes)
+        && key.len() == attributes.len()
+    {
+        return table.check_item(&key).map(|()| key);
+    }
     let mut whole = attributes.clone();
     for (name, value) in table.folded(attributes)? {
         if let (true, Some(text)) = (table.key_attributes().any(|key| key.name == name), value) {
@@ -55,5 +63,27 @@ pub fn canonical_key(value: &AttributeValue) -> Vec<u8> {
             Err(_) => text.clone().into_bytes(),
         },
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest;
+
+    #[test]
+    fn a_whole_key_is_not_folded_again_from_its_readable_parts() {
+        let text = r#"
+            [tables.things]
+            partition = "id"
+            sort = { attribute = "SK", fold = "cat:{kind}[::{number:03}]" }
+            [tables.things.attributes]
+            id = "string"
+            kind = { type = "string", from-key = true }
+            number = "number"
+        "#;
+        let model = manifest::model("keyfold.toml", text).expect("a manifest");
+        let key: Item = serde_json::from_str(r#"{"id":{"S":"1"},"SK":{"S":"cat:a::002"}}"#).expect("an item");
+        assert_eq!(primary_key(&model.tables[0], &key), Ok(key));
     }
 }
