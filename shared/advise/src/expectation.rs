@@ -170,5 +170,8 @@ attributes = { id = "string" }
     fn a_text_that_cannot_be_edited_is_left_alone() {
         let dotted = SHOP.replace("expect = { items = 7, writes = \"20/s\" }", "expect.items = 7");
         assert_eq!(with_expect(&dotted, &measured(&dotted)), None);
+        // The figures would be written into the comment.
+        let comment = SHOP.replace("# inline", "# {inline}");
+        assert_eq!(with_expect(&comment, &measured(&comment)), None);
     }
 }

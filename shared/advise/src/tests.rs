@@ -115,6 +115,13 @@ fn a_key_of_few_values_gets_shards() {
 }
 
 #[test]
+fn a_design_that_the_manifest_warns_about_is_not_advised() {
+    let text = AUDIT.replace("\"viewed\"", "\"view#1\"");
+    let question = "[questions.audit.latest]\nwhere = [\"action\"]\norder = \"-timestamp\"\nlimit = 20\n";
+    advice(&format!("{text}{question}"), "audit", &Options::default());
+}
+
+#[test]
 fn a_sort_attribute_that_not_every_item_has_becomes_a_tail() {
     let text =
         AUDIT.replace("timestamp = { type = \"timestamp\", required = true }", "timestamp = \"timestamp\"");
