@@ -72,6 +72,10 @@ pub(super) struct Search<'a> {
     pub(super) never: &'a dyn Fn(&str) -> bool,
     /// Does a part read from a key belong to another prefix than this word?
     pub(super) other: &'a dyn Fn(&str, &str) -> bool,
+    /// Is this value of the attribute literal text, because items with other values lack the key?
+    pub(super) selects: &'a dyn Fn(&str, &str) -> bool,
+    /// The names of the key and its indexes, in plain letters.
+    pub(super) hint: &'a str,
     /// Is text that fits both unchanged and in lower case treated as lower case?
     pub(super) lower: bool,
     /// May a key consist of only another attribute?
@@ -240,13 +244,18 @@ fn attribute(
             if first && whole && !search.bare && !one.read.contains_key(name) {
                 continue;
             }
-            // A constant word at the start of the key marks the entity.
-            if first && !whole && rows.len() > 1 && same_everywhere(rows, name) {
+            let same = same_everywhere(rows, name);
+            if same && text_of(one, name, Written::Plain).is_some_and(|text| (search.selects)(name, &text)) {
+                continue;
+            }
+            // A constant word at the start of the key marks the entity, unless the key's name says what it is.
+            let is_hinted = plain(name).len() > 2 && search.hint.contains(&plain(name));
+            if first && !whole && rows.len() > 1 && same && !is_hinted {
                 continue;
             }
             let rank = (
                 length,
-                affinity(name, word),
+                affinity(name, word).max(if is_hinted { 2 } else { 0 }),
                 one.item.contains_key(name),
                 name.to_lowercase().ends_with("id"),
                 std::cmp::Reverse(name.to_owned()),

@@ -54,25 +54,58 @@ fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 }
 
 /// The form of a value: the text before the first separator, or the value if it could be a constant.
-fn form(value: &str, constants: &BTreeSet<String>, item: &Item) -> String {
+fn form(value: &str, constants: &BTreeSet<String>, item: &Item, marks: &BTreeSet<String>) -> String {
     let lead: usize = value.chars().take_while(|letter| !letter.is_alphanumeric()).map(char::len_utf8).sum();
     let rest = &value[lead..];
     let end = rest.find(['#', '|', '/', ':']).or_else(|| rest.find(['_', '-', '.', '$']));
     match end {
         // A value of the item is not a mark of its entity.
-        Some(end) if is_value(item, &rest[..end]) => value[..lead].to_owned() + "*",
+        Some(end) if is_value(item, &rest[..end], marks) => value[..lead].to_owned() + "*",
         Some(end) if is_mark(&rest[..end]) => format!("{}{}", &value[..lead + end], &rest[end..=end]),
         None if constants.contains(value) => value.to_owned(),
         _ => value[..lead].to_owned() + "*",
     }
 }
 
-/// Is the word a value of the item? The entity attribute does not count, because the key may repeat it.
-fn is_value(item: &Item, word: &str) -> bool {
+/// Is the word a value of the item? An attribute that names the entity does not count, because the key may repeat it.
+fn is_value(item: &Item, word: &str, marks: &BTreeSet<String>) -> bool {
     item.iter().any(|(name, value)| {
         matches!(value, AttributeValue::S(text) if text.eq_ignore_ascii_case(word))
             && !TYPE_NAMES.contains(&plain(name).as_str())
+            && !marks.contains(name.as_str())
     })
+}
+
+/// Attributes whose values could name entities, by the other attributes: of some value all items have an attribute that
+/// no other item has. A status in a key has no such attributes.
+fn marks(table: &TableDraft) -> BTreeSet<String> {
+    let keys = table.key_attributes();
+    let total = table.items.len();
+    let is_mark = |name: &&String| {
+        let mut by_value: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
+        for row in &table.items {
+            let Some(value) = text(&row.item, name) else { continue };
+            by_value.entry(value).or_default().push(&row.item);
+            if by_value.len() > ENTITIES_MAX {
+                return false;
+            }
+        }
+        let with: usize = by_value.values().map(Vec::len).sum();
+        let own = |(value, items): (&&str, &Vec<&Item>)| {
+            let others = || by_value.iter().filter(|(other, _)| *other != value).flat_map(|(_, items)| items);
+            let only = |name: &Name| {
+                !keys.iter().any(|key| key == name.as_str())
+                    && items.iter().all(|item| item.contains_key(name.as_str()))
+                    && !others().any(|item| item.contains_key(name.as_str()))
+            };
+            items.len() > 1 && items[0].keys().any(only)
+        };
+        by_value.len() > 1
+            && by_value.len() * 2 <= total
+            && with * 100 >= total * SAYS_PERCENT_MIN
+            && by_value.iter().any(own)
+    };
+    table.attributes.keys().filter(|name| !keys.contains(name)).filter(is_mark).cloned().collect()
 }
 
 /// Can the word mark an entity? Letters, optionally with a version, as in `task_1`.
@@ -84,7 +117,7 @@ fn is_mark(word: &str) -> bool {
 }
 
 /// Words without digits in several items: in a sort key, under several partition keys.
-fn constants(table: &TableDraft, key: &str) -> BTreeSet<String> {
+pub(super) fn constants(table: &TableDraft, key: &str) -> BTreeSet<String> {
     if table.sort.as_deref() != Some(key) {
         return BTreeSet::new();
     }
@@ -107,9 +140,10 @@ fn constants(table: &TableDraft, key: &str) -> BTreeSet<String> {
 fn forms(table: &TableDraft) -> Vec<String> {
     let keys: Vec<&String> = table.partition.iter().chain(&table.sort).collect();
     let known: Vec<BTreeSet<String>> = keys.iter().map(|key| constants(table, key)).collect();
+    let marks = marks(table);
     let of = |item: &Item| {
         let parts = keys.iter().zip(&known).map(|(key, constants)| match text(item, key) {
-            Some(value) => form(value, constants, item),
+            Some(value) => form(value, constants, item, &marks),
             None => "*".to_owned(),
         });
         parts.collect::<Vec<_>>().join(" ")

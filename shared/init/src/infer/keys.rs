@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::key::Unfolded;
 use keyfold_core::model::{AttributeKind, ScalarType};
-use keyfold_core::value::AttributeValue;
+use keyfold_core::value::{AttributeValue, Item};
 
 use super::columns::{self, Found, Group, Piece, Row, Search, Written};
+use super::groups;
 use super::naming::Names;
 use super::remainders;
 use crate::draft::{AttributeDraft, TableDraft, counted};
-use crate::name::is_key_name;
+use crate::name::{is_key_name, plain};
 use crate::template;
 
 /// Finds the templates that the source lacks, and checks those it has.
 pub(super) fn find(table: &mut TableDraft) {
-    let groups = groups(table);
+    let groups = rows_of_entities(table);
     let mut read: Vec<BTreeMap<String, String>> = vec![BTreeMap::new(); table.items.len()];
     let table_keys: Vec<String> = table.partition.iter().chain(&table.sort).cloned().collect();
     let texts = |key: &&String| table.scalars.get(*key).is_none_or(|scalar| *scalar == ScalarType::S);
@@ -30,8 +31,16 @@ pub(super) fn find(table: &mut TableDraft) {
         let mut found = search_all(table, &groups, &keys, &known, lower);
         remainders::find(table, &groups, &mut found);
         for key in &keys {
+            let constants = groups::constants(table, key);
+            let is_constant = |pieces: &[Piece]| {
+                groups.len() > 1
+                    && is_key_name(key)
+                    && matches!(pieces, [Piece::Text(text)] if constants.contains(text) || is_joined_word(text))
+            };
             let structured = (0..groups.len()).any(|at| {
-                found.get(&(at, key.clone())).is_some_and(|pieces| is_folded(pieces, groups.len() > 1, key))
+                found
+                    .get(&(at, key.clone()))
+                    .is_some_and(|pieces| is_folded(pieces, groups.len() > 1, key) || is_constant(pieces))
             });
             let stated = table.entities.iter().any(|entity| entity.templates.contains_key(key));
             if (structured || stated) && !folded.contains(key) {
@@ -44,7 +53,7 @@ pub(super) fn find(table: &mut TableDraft) {
     }
 }
 
-fn groups(table: &TableDraft) -> Vec<Group> {
+fn rows_of_entities(table: &TableDraft) -> Vec<Group> {
     if table.entities.iter().all(|entity| entity.name.is_empty()) {
         let entity = (!table.entities.is_empty()).then_some(0);
         return vec![Group { entity, rows: (0..table.items.len()).collect() }];
@@ -195,15 +204,32 @@ fn search_all(
                     || (key_names.iter().any(|known| known == name) && is_key_name(name))
                     || copies.iter().any(|known| known == name)
             };
+            let lacks = |item: &&Item| !item.contains_key(key.as_str());
+            let items = group.rows.iter().map(|row| &table.items[*row].item);
+            let lacking: Vec<&Item> = items.filter(lacks).collect();
+            let selects = |name: &str, value: &str| {
+                let is_word = !value.chars().any(char::is_numeric);
+                let differs =
+                    |item: &&Item| matches!(item.get(name), Some(AttributeValue::S(other)) if other != value);
+                is_word && lacking.iter().any(differs)
+            };
             let other = |name: &str, word: &str| known.names.is_of_another(name, word);
             let bare = is_key_name(key) || groups.len() > 1;
-            let search = Search { never: &never, other: &other, lower, bare };
+            let hint = hint(table, key);
+            let search = Search { never: &never, other: &other, selects: &selects, hint: &hint, lower, bare };
             if let Some(pieces) = columns::find(&rows, &search) {
                 found.insert((at, key.clone()), pieces);
             }
         }
     }
     found
+}
+
+/// The names of a key attribute and of its indexes: `Status#Date` and `byCustomer` name the parts.
+fn hint(table: &TableDraft, key: &String) -> String {
+    let indexes =
+        table.indexes.iter().filter(|index| index.partition.contains(key) || index.sort.contains(key));
+    indexes.map(|index| plain(&index.name)).fold(plain(key), |all, name| all + " " + &name)
 }
 
 /// Is the attribute a copy of a folded key, such as `city_dept` of `GSI_3_SK`? A template over it would be useless.
@@ -249,6 +275,11 @@ fn is_folded(pieces: &[Piece], several: bool, key: &str) -> bool {
                 && pieces
                     .iter()
                     .any(|piece| matches!(piece, Piece::Text(text) if text.contains(['/', ':'])))))
+}
+
+/// Words without digits, joined by a separator: a key without parts, such as `OPEN#order`.
+fn is_joined_word(text: &str) -> bool {
+    text.contains(['#', '|', '/', ':']) && !text.chars().any(char::is_numeric)
 }
 
 /// Is all text in lower case: some part needs it, and none contains a capital?
@@ -319,11 +350,10 @@ fn shards(pieces: &[Piece], part: &str) -> Vec<String> {
     const SEEN_MIN: usize = 5;
     let [.., before, Piece::KeyOnly { values, name: Some(name), .. }] = pieces else { return Vec::new() };
     let says_shard = |text: &str| {
-        let text = crate::name::plain(text);
+        let text = plain(text);
         ["shard", "bucket"].iter().any(|word| text.ends_with(word))
     };
-    let is_shard =
-        matches!(before, Piece::Text(text) if says_shard(text)) || crate::name::plain(name).contains("shard");
+    let is_shard = matches!(before, Piece::Text(text) if says_shard(text)) || plain(name).contains("shard");
     let numbers: BTreeSet<u64> = values.iter().filter_map(|text| text.parse().ok()).collect();
     let written: BTreeSet<&String> = values.iter().collect();
     let dense = numbers.last().is_some_and(|last| *last <= numbers.len() as u64);

@@ -12,9 +12,9 @@ use crate::import;
 /// The designs of the score.
 const SEEDS: u64 = 150;
 /// The least percentage of entities found.
-const ENTITIES_PERCENT_MIN: usize = 94;
+const ENTITIES_PERCENT_MIN: usize = 98;
 /// The least percentage of exact templates.
-const TEMPLATES_PERCENT_MIN: usize = 93;
+const TEMPLATES_PERCENT_MIN: usize = 97;
 
 /// Found, of all.
 #[derive(Debug, Clone, Copy, Default)]

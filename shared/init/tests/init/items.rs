@@ -269,3 +269,54 @@ fn the_id_of_a_natural_key_keeps_its_prefix_and_a_date_in_one_is_a_part() {
     );
     assert!(report.agrees(), "{:?}", report.proofs);
 }
+
+/// Owners and orders. Only open orders have the index's key.
+fn with_status(gsi: &str) -> String {
+    lines((0..24).map(|n| {
+        if n % 4 == 0 {
+            return serde_json::json!({ "pk": format!("c#u{n}"), "sk": "PROFILE", "name": format!("N{n}") });
+        }
+        let status = ["open", "closed", "late"][n % 3];
+        let mut row = serde_json::json!({
+            "pk": format!("c#u{}", n / 4 * 4), "sk": format!("o#x{n}"), "orderId": format!("x{n}"), "status": status,
+        });
+        if status == "open" {
+            row["gsi1pk"] = serde_json::json!(format!("open#{gsi}"));
+        }
+        row
+    }))
+}
+
+#[test]
+fn a_status_that_selects_the_items_of_an_index_is_literal_text() {
+    let report = import(&[TABLE, &with_status("orders")]);
+    has(&report, &["indexes.byMark.partition = \"open#orders\""]);
+    assert!(report.agrees(), "{:?}\n{}", report.proofs, report.manifest);
+}
+
+#[test]
+fn the_name_of_a_key_decides_between_attributes_with_equal_values() {
+    let table = TABLE.replace("gsi1pk", "Status#Day");
+    let rows = (0..12).map(|n| {
+        let status = ["open", "closed"][n % 2];
+        let day = format!("2026-03-{:02}", n + 1);
+        serde_json::json!({
+            "pk": format!("u{n}"), "sk": format!("x{n}"), "day": day, "phase": status, "status": status,
+            "Status#Day": format!("{status}#{day}"), "active": status,
+        })
+    });
+    let report = import(&[&table, &lines(rows)]);
+    has(&report, &["partition = { attribute = \"Status#Day\", fold = \"{status}#{day}\" }"]);
+    assert!(report.agrees(), "{:?}", report.proofs);
+}
+
+#[test]
+fn a_constant_sort_key_is_a_template() {
+    let rows = (0..12).map(|n| match n % 2 {
+        0 => serde_json::json!({ "pk": format!("user#{n}"), "sk": "A", "name": format!("N{n}"), "userId": n.to_string() }),
+        _ => serde_json::json!({ "pk": format!("shop#{n}"), "sk": "A", "town": format!("T{n}"), "shopId": n.to_string() }),
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    has(&report, &["partition = \"user#{userId}\"", "partition = \"shop#{shopId}\"", "sort = \"A\""]);
+    assert!(report.agrees(), "{:?}", report.proofs);
+}
