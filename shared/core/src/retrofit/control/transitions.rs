@@ -121,7 +121,7 @@ impl RetrofitState {
         RetrofitState { revising: false, version: self.version + 1, ..self.clone() }
     }
 
-    /// The row once no worker writes by records of the stream before. Comparisons of before do not count: their version is older.
+    /// The row once no worker writes by records of the stream before. Earlier comparisons do not count: their version is older.
     #[must_use]
     pub fn restreamed(&self) -> RetrofitState {
         RetrofitState { restreaming: false, version: self.version + 1, ..self.clone() }

@@ -176,7 +176,7 @@ impl Arrivals {
         }
     }
 
-    /// The item of this key was written by somebody who should not write, or once more for the proof: what was known of it may hold no
+    /// The item of this key was written by a program that should not write, or once more for the proof: what was known of it may hold no
     /// longer.
     pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
@@ -313,7 +313,7 @@ impl Arrivals {
             change.as_ref().is_none_or(|change| self.job.has_arrived(change, sides))
         };
         match () {
-            // Time to live goes on during a stop. The other table's own deletes what is left there. What was written before that has to
+            // Time to live goes on during a stop. The other table's own deletes what is left there. Changes before that have to
             // arrive: its record would be noted as late.
             () if item.written != item.newest && is_gone && arrived(&item.written) => Pending::Nothing,
             // Before the next line: an item that does not fit never arrives, and its acceptance is only looked up for this state.
@@ -343,7 +343,7 @@ impl Arrivals {
     }
 
     /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
-    /// or stuck holds nobody up; carrying a change twice does no harm.
+    /// or stuck holds no writers up; carrying a change twice does no harm.
     pub(super) fn carry_tasks(&mut self, before_seconds: u64) -> Vec<ItemTask> {
         let late = |item: &&mut StreamItem| {
             matches!(item.pending, Pending::NotArrived | Pending::NotAccepted)

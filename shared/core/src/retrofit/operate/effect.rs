@@ -1,4 +1,4 @@
-//! What an operation asks for, and what can come of it.
+//! The effects that an operation asks for, and their replies.
 //!
 //! Tables are named by their place in the retrofit: `Source` is the table it began with, `Target` the one it fills, whichever way items
 //! are carried now. In place, both are the same table.
@@ -43,7 +43,7 @@ pub enum Effect {
         /// The tasks, not yet started.
         tasks: Vec<ItemTask>,
     },
-    /// What a table is now: [`Reply::Table`].
+    /// The present state of a table: [`Reply::Table`].
     Describe(TableRole),
     /// A table's resource policy: [`Reply::Policy`].
     Policy(TableRole),
@@ -64,7 +64,7 @@ pub enum Effect {
     Tag {
         /// The table.
         table: TableRole,
-        /// What is written.
+        /// The text to write; `None` to read.
         write: Option<String>,
     },
     /// A page of a stream's shards: [`Reply::Shards`].
@@ -93,7 +93,7 @@ pub enum Effect {
         /// For a comparison: does it repair what differs?
         repair: bool,
     },
-    /// Forgets how far the segments of this pass are, so that it begins anew: [`Reply::Done`].
+    /// Forgets how far the segments of this pass are, so that it restarts: [`Reply::Done`].
     ForgetSegments(Pass),
     /// Waits until this millisecond since 1970 by the clock whose times [`Operation::answer`](super::Operation::answer) gets, or until the
     /// operation is interrupted: [`Reply::Done`].
@@ -103,7 +103,7 @@ pub enum Effect {
     },
 }
 
-/// What a page is read of.
+/// The source of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageSource {
     /// The scan of a table.
@@ -137,7 +137,7 @@ pub enum Reply {
     Responses(Vec<Response>),
     /// How tasks ended.
     Results(Vec<TaskResult>),
-    /// What a table is.
+    /// The state of a table.
     Table(TableFacts),
     /// Its policy, if it has one.
     Policy(Option<TablePolicy>),
@@ -167,7 +167,7 @@ pub enum Reply {
     Done,
 }
 
-/// What a table is now.
+/// The present state of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableFacts {
     /// Its ARN.
@@ -225,13 +225,13 @@ pub struct StreamedChange {
 /// Why an effect has no reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What can be expected of another attempt.
+    /// The prospects of another attempt.
     pub kind: FailureKind,
     /// The stable code, as in docs/errors.md.
     pub code: String,
     /// What happened.
     pub message: String,
-    /// What the reader can do.
+    /// A hint for the reader.
     pub hint: Option<String>,
 }
 
@@ -248,7 +248,7 @@ impl Failure {
     }
 }
 
-/// What can be expected of another attempt.
+/// The prospects of another attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
     /// Throttled, no answer, a conflict: it may pass.

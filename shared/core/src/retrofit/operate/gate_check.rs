@@ -14,11 +14,11 @@ use crate::retrofit::quarantine::{Quarantined, entries};
 use crate::retrofit::segment::Pass;
 use crate::value::Item;
 
-/// What the rows say.
+/// The state that the rows show.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GateReport {
     pub(super) gates: Vec<Gate>,
-    /// Entries that nobody accepted: those of the direction that items are carried in, then those of the other one.
+    /// Entries that are not accepted: those of the direction that items are carried in, then those of the other one.
     pub(super) entries: [Vec<Quarantined>; 2],
     /// The number of segments of the backfill; 0 if it was never started.
     pub(super) segments: u32,
@@ -61,10 +61,10 @@ pub(super) fn quarantine_rows(context: &OperationContext) -> Rows {
     ])
 }
 
-/// The entries in these rows that nobody accepted.
+/// The entries in these rows that are not accepted.
 pub(super) fn open_entries(rows: &[Vec<Item>]) -> [Vec<Quarantined>; 2] {
     let [quarantine, accepted, other_quarantine, other_accepted] = rows else {
-        unreachable!("so many were asked for")
+        unreachable!("one list for each partition")
     };
     [entries(quarantine, accepted), entries(other_quarantine, other_accepted)].map(unaccepted)
 }
@@ -96,7 +96,7 @@ impl Part for GateCheck {
 
 fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, ControlError> {
     let [leases, segments, heads, quarantine, accepted, other_quarantine, other_accepted] = rows else {
-        unreachable!("so many were asked for")
+        unreachable!("one list for each partition")
     };
     let job = leading(context);
     let unreadable = |_| ControlError::Unreadable { retrofit: context.mapping.name().to_owned() };

@@ -24,7 +24,7 @@ const TAG_RETRY_MS_MAX: u64 = 5_000;
 /// The shortest and the longest pause before an effect is tried again.
 const BACKOFF_MS: (u64, u64) = (100, 5_000);
 
-/// What an operation is for.
+/// The purpose of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// Starts, backfills and compares.
@@ -57,7 +57,7 @@ impl Command {
     }
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Perform this, and answer.
@@ -66,7 +66,7 @@ pub enum Step {
     Over(Box<Outcome>),
 }
 
-/// What an operation is doing.
+/// The work of an operation at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationStatus {
     /// In words.
@@ -237,7 +237,7 @@ impl Operation {
         self.context.interrupted = true;
     }
 
-    /// What it is doing, for a line that shows progress.
+    /// Its work at the moment, for a line that shows progress.
     pub fn doing(&self) -> OperationStatus {
         let (text, paused_ms) = match &self.stage {
             OperationStage::Run(command) => (command.doing(&self.context), None),

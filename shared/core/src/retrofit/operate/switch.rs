@@ -190,7 +190,7 @@ pub(super) struct SwitchMachine {
     idle_since_ms: u64,
     /// Since when every trial write was denied.
     denied_since_ms: Option<u64>,
-    /// Was the last trial write denied, or was none made?
+    /// Was the last trial write denied? Also true before the first one.
     is_denied: bool,
     reason: Option<GiveBackReason>,
     /// Since when a stop is being taken back, or the turn is behind.

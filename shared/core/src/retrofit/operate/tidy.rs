@@ -46,7 +46,7 @@ pub(super) struct TidyMachine {
     stage: TidyStage,
     /// Was the wait of this phase over by this operator's own clock?
     waited: bool,
-    /// What the sweep made of items.
+    /// Items by the result of the sweep.
     counts: BTreeMap<String, u64>,
 }
 
@@ -155,7 +155,7 @@ impl TidyMachine {
     }
 
     fn gates_known(&mut self, context: &OperationContext, mut gates: Vec<Gate>) -> TidyStage {
-        // What is still to be carried over costs less before. Workers on a segment are waited for later.
+        // A backfill costs less before the tidying. Workers on a segment are waited for later.
         gates.retain(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream));
         match (gates.is_empty(), context.head().tidied_first()) {
             (true, Ok(first)) => self.enter(context, first),
