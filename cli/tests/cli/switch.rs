@@ -154,7 +154,7 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     // It is interrupted while it waits, and the same command continues.
     let stay = ["switch", "auditV2", "--writers", "stay"];
     let (mut waiting, mut lines) = spawned(&site, &[&stay[..], &["--waits", "in-flight=600"]].concat());
-    assert!(lines.any(|line| line.unwrap().contains("until nothing of the phase before")));
+    assert!(lines.any(|line| line.unwrap().contains("until requests of the earlier phase have ended")));
     kill("-INT", waiting.id());
     drop(lines);
     assert_eq!(waiting.wait().unwrap().code(), Some(130));
