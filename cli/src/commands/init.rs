@@ -44,12 +44,15 @@ pub(crate) struct InitArgs {
     /// Add an index to the manifest: partition attributes, and sort attributes behind a slash.
     #[arg(long, value_name = "A, B / C", conflicts_with_all = ["sources", "out", "examples"])]
     pub(crate) new_index: Option<String>,
+    /// With --new-index: the entity that the question is about. If only one has all of these attributes, it is that one.
+    #[arg(long, value_name = "NAME", requires = "new_index")]
+    pub(crate) entity: Option<String>,
 }
 
 pub(super) fn run(globals: &Globals, args: &InitArgs, out: &Output) -> anyhow::Result<ExitCode> {
     if let Some(index) = &args.new_index {
-        let table = args.table.as_deref();
-        return new_index::run(globals, table, index, out);
+        let (table, entity) = (args.table.as_deref(), args.entity.as_deref());
+        return new_index::run(globals, table, entity, index, out);
     }
     if args.sources.is_empty() && args.table.is_none() {
         bail!("give a file, or a live table with --table (see `keyfold init --help`)");

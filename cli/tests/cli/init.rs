@@ -138,6 +138,39 @@ fn a_new_index_of_single_attributes_needs_no_retrofit_and_wrong_ones_change_noth
 }
 
 #[test]
+fn a_new_index_is_for_the_entity_that_has_its_attributes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let text = "[tables.shop]\npartition = \"PK\"\n[tables.shop.attributes]\nPK = \"string\"\nkind = \"string\"\nmail = \"string\"\n\
+                [tables.shop.entities.order]\nwhen = { kind = \"order\" }\nattributes.day = \"string\"\nattributes.size = \"number\"\n\
+                [tables.shop.entities.customer]\nwhen = { kind = \"customer\" }\nattributes.name = \"string\"\n";
+    std::fs::write(at.join("keyfold.toml"), text).unwrap();
+    for (arguments, why) in [
+        (["--new-index", "day / name"].as_slice(), "no entity of table `shop` has all"),
+        (
+            &["--new-index", "day", "--entity", "customer"],
+            "entity `customer` of table `shop` has no attribute `day`",
+        ),
+        (&["--new-index", "day", "--entity", "nobody"], "its entities: order, customer"),
+    ] {
+        let refused = refused(at, &[&["init"], arguments].concat());
+        assert!(refused.contains(why), "{refused}");
+    }
+    assert_eq!(std::fs::read_to_string(at.join("keyfold.toml")).unwrap(), text);
+    for (arguments, entity) in [
+        (["--new-index", "day"].as_slice(), Some("order")),
+        (&["--new-index", "mail", "--entity", "customer"], Some("customer")),
+        (&["--new-index", "mail / PK"], None),
+    ] {
+        let added = done(at, &[&["--json", "init"], arguments].concat());
+        let line = entity.map(|entity| format!("entity = {entity:?}\n"));
+        let added = added["added"].as_str().unwrap();
+        assert!(line.map_or(!added.contains("entity"), |line| added.contains(&line)), "{added}");
+    }
+    done(at, &["check", "--strict"]);
+}
+
+#[test]
 fn a_new_index_has_no_folded_key_where_a_native_one_would_do() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

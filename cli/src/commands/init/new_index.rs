@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use keyfold_core::key::{KeyMode, Part};
 use keyfold_core::manifest;
-use keyfold_core::model::{Attribute, AttributeKind, IndexKind, KeySource, Model, Table};
+use keyfold_core::model::{Attribute, AttributeKind, Entity, IndexKind, KeySource, Model, Table};
 use serde_json::json;
 
 use super::sample::any_item;
@@ -24,6 +24,15 @@ const PARTS_MAX: usize = 8;
 /// <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html>
 const GLOBAL_INDEXES_MAX: usize = 20;
 
+/// The question that the index is for.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    /// The entity that it is about; `None`: items of any.
+    entity: Option<&'q str>,
+    partition: &'q [String],
+    sort: &'q [String],
+}
+
 /// The addition to the manifest.
 struct Addition {
     index: String,
@@ -35,6 +44,7 @@ struct Addition {
 pub(super) fn run(
     globals: &Globals,
     table: Option<&str>,
+    entity: Option<&str>,
     wanted: &str,
     out: &Output,
 ) -> anyhow::Result<ExitCode> {
@@ -52,9 +62,19 @@ pub(super) fn run(
     for name in partition.iter().chain(&sort) {
         check(table, name)?;
     }
+    let entity = entity_of(table, entity, (&partition, &sort))?;
     let has_items = globals.endpoint.is_some().then(|| any_item(globals, &table.name)).transpose()?;
     let file = ManifestFile::read(path)?;
-    let make = |native| addition(&model, &file.text, table, (&partition, &sort), native, has_items);
+    let make = |native| {
+        addition(
+            &model,
+            &file.text,
+            table,
+            &Question { entity, partition: &partition, sort: &sort },
+            native,
+            has_items,
+        )
+    };
     let with = |addition: Addition| {
         let text = format!("{}\n{}", file.text.trim_end(), addition.text);
         (manifest::parse(&file.name, &text), text, addition)
@@ -117,17 +137,50 @@ fn check(table: &Table, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The entity of the question: the one that was named, or the only one whose items can have all of these attributes.
+fn entity_of<'t>(
+    table: &'t Table,
+    named: Option<&str>,
+    (partition, sort): (&[String], &[String]),
+) -> anyhow::Result<Option<&'t str>> {
+    let lacks = |entity: &Entity| {
+        let mut names = partition.iter().chain(sort);
+        names.find(|name| !entity.attributes.contains_key(*name)).cloned()
+    };
+    if let Some(named) = named {
+        let Some(entity) = table.entities.iter().find(|entity| entity.name == named) else {
+            let names: Vec<&str> = table.entities.iter().map(|entity| entity.name.as_str()).collect();
+            bail!("table `{}` has no entity `{named}`; its entities: {}", table.id, names.join(", "));
+        };
+        if let Some(name) = lacks(entity) {
+            bail!("entity `{named}` of table `{}` has no attribute `{name}`", table.id);
+        }
+        return Ok(Some(&entity.name));
+    }
+    let mut having = table.entities.iter().filter(|entity| lacks(entity).is_none());
+    match (having.next(), having.next()) {
+        (Some(only), None) => Ok(Some(&only.name)),
+        (None, _) if !table.entities.is_empty() => {
+            bail!(
+                "no entity of table `{}` has all of these attributes: an index has keys of one item",
+                table.id
+            )
+        }
+        _ => Ok(None),
+    }
+}
+
 fn addition(
     model: &Model,
     text_before: &str,
     table: &Table,
-    (partition, sort): (&[String], &[String]),
+    question: &Question<'_>,
     native: bool,
     has_items: Option<bool>,
 ) -> Addition {
     let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
     let is_full = global >= GLOBAL_INDEXES_MAX;
-    let words: String = partition.iter().map(|name| capital(name)).collect();
+    let words: String = question.partition.iter().map(|name| capital(name)).collect();
     let words: String = words.chars().filter(char::is_ascii_alphanumeric).take(60).collect();
     let index = free(format!("by{words}"), |name| {
         table.index(name).is_some() || model.questions_of(table).any(|question| question.name == name)
@@ -137,7 +190,7 @@ fn addition(
         true => successor(model, text_before, table),
         false => (table.id.clone(), String::new()),
     };
-    let (sections, folds) = index_and_question(table, &id, &index, (partition, sort), native);
+    let (sections, folds) = index_and_question(table, &id, &index, question, native);
     text += &sections;
     let needs_retrofit = (folds || is_full) && has_items != Some(false);
     let retrofit = needs_retrofit.then(|| {
@@ -174,9 +227,10 @@ fn index_and_question(
     table: &Table,
     id: &str,
     index: &str,
-    (partition, sort): (&[String], &[String]),
+    question: &Question<'_>,
     native: bool,
 ) -> (String, bool) {
+    let Question { entity, partition, sort } = *question;
     let key = |names: &[String], role: &str| match native {
         true => (format!("{names:?}"), false),
         false => key(table, names, &format!("{index}_{role}")),
@@ -194,10 +248,11 @@ fn index_and_question(
     // With the table's own partition key it would be local by default, and a live table cannot get local indexes.
     let text = format!(
         "\n[tables.{id}.indexes.{index}]\ntype = \"global\"\npartition = {partition_key}\n{sort_line}projection = \"all\"\n\
-         \n[questions.{id}.{index}]\nwhere = [{}]\n{order}",
+         \n[questions.{id}.{index}]\n{}where = [{}]\n{order}",
+        entity.map_or_else(String::new, |entity| format!("entity = {entity:?}\n")),
         conditions.join(", ")
     );
-    (text, partition_folds || sort_folds)
+    (text, partition_folds || (sort_folds && !sort.is_empty()))
 }
 
 fn capital(name: &str) -> String {
