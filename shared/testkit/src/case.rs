@@ -41,6 +41,14 @@ pub struct Case {
     pub manifests_refused: usize,
 }
 
+/// The seeds of an argument: `FROM..TO`, or one seed.
+pub fn seeds(argument: &str) -> Option<std::ops::Range<u64>> {
+    match argument.split_once("..") {
+        Some((from, to)) => Some(from.parse().ok()?..to.parse().ok()?),
+        None => argument.parse().ok().map(|seed| seed..seed + 1),
+    }
+}
+
 impl Case {
     /// The case of this seed. Panics if no manifest out of many is a good one: then the generator is broken.
     pub fn new(seed: u64) -> Case {

@@ -137,7 +137,7 @@ fn check(table: &Table, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The entity of the question: the one that was named, or the only one whose items can have all of these attributes.
+/// The entity of the question: as `--entity` says, or the only entity whose items can have all of these attributes.
 fn entity_of<'t>(
     table: &'t Table,
     named: Option<&str>,

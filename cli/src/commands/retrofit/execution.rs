@@ -16,7 +16,7 @@ use crate::refusal;
 use crate::support::exit_code;
 
 /// The pause between two samples of a run.
-const LOOK: Duration = Duration::from_secs(2);
+const SAMPLE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Where a command runs.
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,7 @@ pub(super) async fn started(
     Ok(exit_code(run.has_succeeded()))
 }
 
-/// Shows the progress until the run has ended. A sample that gets no answer is no end.
+/// Shows the progress until the run has ended. A sample without an answer does not end it.
 async fn followed(
     states: &StateMachines,
     env: &Env<'_>,
@@ -86,6 +86,6 @@ async fn followed(
         let sample = history.sample(env, retrofit).await;
         let sample = sample.map_or_else(|_| "no answer of DynamoDB".to_owned(), |sample| sample.plain());
         let shown = format!("{} s: {}", started.elapsed().as_secs(), sample.trim_end());
-        line.during(tokio::time::sleep(LOOK), || shown.clone()).await;
+        line.during(tokio::time::sleep(SAMPLE_PAUSE), || shown.clone()).await;
     }
 }

@@ -18,8 +18,8 @@ use super::status::{RetrofitStatusArgs, lag, rate, rows, status_json};
 use crate::line::COLUMNS_MAX;
 use crate::output::{Output, columns};
 
-/// How far back the rate is measured, in history.
-const LOOKS_MAX: usize = 7;
+/// From how many samples the rate is measured.
+const SAMPLES_MAX: usize = 7;
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
     let out = env.out;
@@ -41,7 +41,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     }
 }
 
-/// The last history at a retrofit, from which rates follow.
+/// The last samples of a retrofit's status, which give its rates.
 #[derive(Default)]
 pub(super) struct StatusHistory {
     walked: VecDeque<(Instant, BTreeMap<Pass, PassProgress>)>,
@@ -66,7 +66,7 @@ impl StatusHistory {
             }
         };
         self.walked.push_back((Instant::now(), passes(&sender.progress().await.map_err(explained)?)));
-        if self.walked.len() > LOOKS_MAX {
+        if self.walked.len() > SAMPLES_MAX {
             self.walked.pop_front();
         }
         Ok(StatusSample { status, walks: paces(&self.walked, totals) })
@@ -142,7 +142,7 @@ impl StatusSample {
         parts.join("; ") + "\n"
     }
 
-    /// Draws over the lines of the sample before; how many there are now.
+    /// Draws over the lines of the previous sample; how many there are now.
     fn redraw(&self, out: &Output, drawn: usize) -> usize {
         let mut rows = rows(&self.status);
         rows.extend(self.walks.iter().map(|walk| vec![walk.pass.name().to_owned(), walk.text()]));

@@ -196,11 +196,11 @@ fn compared(names: impl Iterator<Item = (String, Vec<String>)>, signs: &[&str], 
             candidates.push((name.clone(), false));
         }
         for sign in signs.iter().filter(|_| signs.len() == 1 || typed.starts_with(&name)) {
-            let started = format!("{name}{sign}");
-            if typed.starts_with(&started) {
-                candidates.extend(values.iter().map(|value| (format!("{started}{value}"), true)));
+            let prefix = format!("{name}{sign}");
+            if typed.starts_with(&prefix) {
+                candidates.extend(values.iter().map(|value| (format!("{prefix}{value}"), true)));
             }
-            candidates.push((started, false));
+            candidates.push((prefix, false));
         }
     }
     candidates

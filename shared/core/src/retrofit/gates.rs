@@ -75,7 +75,7 @@ pub enum Gate {
     Tidying,
     /// The manifest was changed, and workers may still write by the former one.
     Revision,
-    /// The source's stream was replaced, and workers may still write by records of the one before.
+    /// The source's stream was replaced, and workers may still write by records of the former stream.
     FormerStream,
     /// In place: the replicator has processed no record of the stream yet.
     Replicator,

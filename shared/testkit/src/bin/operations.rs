@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use keyfold_core::model::Table;
 use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_core::write::{Update, UpdateRefusal, UpdateRequest, UpdateTask};
-use keyfold_testkit::case::Case;
+use keyfold_testkit::case::{Case, seeds};
 use keyfold_testkit::generate::Random;
 use serde_json::{Value, json};
 
@@ -20,11 +20,7 @@ const OPERATIONS: usize = 24;
 const WRITES_MAX: usize = 5;
 
 fn main() -> ExitCode {
-    let seeds = std::env::args().nth(1).and_then(|text| {
-        let (from, to) = text.split_once("..")?;
-        Some(from.parse::<u64>().ok()?..to.parse().ok()?)
-    });
-    let Some(seeds) = seeds else {
+    let Some(seeds) = std::env::args().nth(1).and_then(|text| seeds(&text)) else {
         println!("give a range of seeds, `FROM..TO`");
         return ExitCode::from(2);
     };

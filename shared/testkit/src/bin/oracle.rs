@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use keyfold_testkit::case::{Case, judge, report, shrunk};
+use keyfold_testkit::case::{Case, judge, report, seeds, shrunk};
 
 fn main() -> ExitCode {
     let mut failed = false;
@@ -30,11 +30,4 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::from(u8::from(failed))
-}
-
-fn seeds(argument: &str) -> Option<std::ops::Range<u64>> {
-    match argument.split_once("..") {
-        Some((from, to)) => Some(from.parse().ok()?..to.parse().ok()?),
-        None => argument.parse().ok().map(|seed| seed..seed + 1),
-    }
 }

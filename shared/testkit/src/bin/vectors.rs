@@ -11,15 +11,11 @@ use keyfold_core::query::explain::explain;
 use keyfold_core::query::{Readiness, check, plan};
 use keyfold_core::value::{Item, Name};
 use keyfold_core::write::{Update, UpdateRefusal, UpdateRequest, UpdateTask, WriteExpressions, primary_key};
-use keyfold_testkit::case::Case;
+use keyfold_testkit::case::{Case, seeds};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
-    let seeds = std::env::args().nth(1).and_then(|text| {
-        let (from, to) = text.split_once("..")?;
-        Some(from.parse::<u64>().ok()?..to.parse().ok()?)
-    });
-    let Some(seeds) = seeds else {
+    let Some(seeds) = std::env::args().nth(1).and_then(|text| seeds(&text)) else {
         println!("give a range of seeds, `FROM..TO`");
         return ExitCode::from(2);
     };

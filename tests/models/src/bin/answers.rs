@@ -13,7 +13,7 @@ use keyfold_core::value::Item;
 use keyfold_dynamo::{
     Answer, Client, Position, QueryError, RunOptions, Settings, TableOptions, create_table, plain_client, run,
 };
-use keyfold_testkit::case::Case;
+use keyfold_testkit::case::{Case, seeds};
 use serde_json::{Value, json};
 
 /// Maximum pages of one answer.
@@ -26,10 +26,10 @@ const TABLE: &str = "tableOfTheCase";
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [seeds, endpoint] = arguments.as_slice() else { bail!("usage: answers FROM..TO ENDPOINT") };
-    let (from, to) = seeds.split_once("..").context("give a range of seeds, `FROM..TO`")?;
+    let [range, endpoint] = arguments.as_slice() else { bail!("usage: answers FROM..TO ENDPOINT") };
+    let range = seeds(range).context("give a range of seeds, `FROM..TO`")?;
     let client = plain_client(endpoint, &Settings::default());
-    for seed in from.parse::<u64>()?..to.parse()? {
+    for seed in range {
         let line = answered(&client, &Case::new(seed)).await.with_context(|| format!("seed {seed}"))?;
         println!("{line}");
     }

@@ -1,17 +1,17 @@
-//! What several looks say together.
+//! What several samples say together.
 
 use super::*;
 
-fn look(seconds: u64, started: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, PassProgress>) {
+fn sample(seconds: u64, started: Instant, items: u64, done: u32) -> (Instant, BTreeMap<Pass, PassProgress>) {
     let walked = PassProgress { items, segments: 2, done };
     (started + Duration::from_secs(seconds), BTreeMap::from([(Pass::Backfill, walked)]))
 }
 
 #[test]
-fn rate_and_time_left_follow_from_the_looks() {
+fn rate_and_time_left_follow_from_the_samples() {
     let started = Instant::now();
-    let text = |looks: &[_], total| paces(&looks.iter().cloned().collect(), (total, 0))[0].text();
-    let (first, second) = (look(0, started, 100, 0), look(10, started, 400, 1));
+    let text = |samples: &[_], total| paces(&samples.iter().cloned().collect(), (total, 0))[0].text();
+    let (first, second) = (sample(0, started, 100, 0), sample(10, started, 400, 1));
     assert_eq!(
         text(std::slice::from_ref(&first), 1000),
         "100 of about 1000 items, 0 items/s, time left unknown"
@@ -21,5 +21,5 @@ fn rate_and_time_left_follow_from_the_looks() {
         "400 of about 1000 items, 30 items/s, 20 s left"
     );
     assert_eq!(text(&[first.clone(), second], 300), "400 items, 30 items/s, time left unknown");
-    assert_eq!(text(&[first, look(20, started, 400, 2)], 300), "done, 400 items");
+    assert_eq!(text(&[first, sample(20, started, 400, 2)], 300), "done, 400 items");
 }

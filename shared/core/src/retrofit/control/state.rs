@@ -45,7 +45,8 @@ pub struct RetrofitState {
     pub fixed_digest: String,
     /// Was the manifest mended, and may workers still write by the earlier one?
     pub revising: bool,
-    /// Has the epoch risen with another stream of the source, and may workers still write by records of the stream before?
+    /// Has the epoch risen with another stream of the source, and may workers still write by records of the former one? Never in place:
+    /// there a late write is refused, because its guard compares the item's attributes.
     pub restreaming: bool,
     /// The roles that may write to a table that follows the other one. Not empty once policies on the tables stop writers; empty
     /// where writers stop by themselves.

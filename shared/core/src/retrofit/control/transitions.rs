@@ -72,7 +72,8 @@ impl RetrofitState {
             return Ok(self.clone());
         }
         let (epoch, stream) = (self.next_epoch()?, stream.map(str::to_owned));
-        Ok(RetrofitState { epoch, stream, restreaming: true, version: self.version + 1, ..self.clone() })
+        let (restreaming, version) = (self.protocol != Protocol::InPlace, self.version + 1);
+        Ok(RetrofitState { epoch, stream, restreaming, version, ..self.clone() })
     }
 
     fn next_epoch(&self) -> Result<Epoch, ControlError> {
@@ -89,8 +90,8 @@ impl RetrofitState {
         self.check_fixed(mapping)?;
         let same = self.stream.as_deref() == stream;
         let epoch = if same { self.epoch } else { self.next_epoch()? };
-        let version = self.version + 1;
-        Ok(RetrofitState { epoch, version, restreaming: !same, ..RetrofitState::started(mapping, stream) })
+        let (restreaming, version) = (!same && self.protocol != Protocol::InPlace, self.version + 1);
+        Ok(RetrofitState { epoch, version, restreaming, ..RetrofitState::started(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. A worker that read the earlier row may still write

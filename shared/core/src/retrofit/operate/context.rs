@@ -3,8 +3,10 @@
 use super::effect::{Failure, TableFacts};
 use super::outcome::{End, Outcome};
 use crate::retrofit::control::{ControlError, RetrofitState, wait_after_change};
+use crate::retrofit::lease::Lease;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::request::TableRole;
+use crate::value::Item;
 
 /// The times that an operation goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,11 @@ impl Limits {
     /// At an endpoint on this machine: one clock, and no function runs longer than a few seconds.
     pub const LOCAL: Limits =
         Limits { quiet_ms: 1_000, denied_ms: 0, in_flight_ms: 5_000, clock_skew_ms: 0, ..Limits::AWS };
+
+    /// How long after a change of the row nothing is in flight that began before it, by one clock.
+    pub(super) fn wait_ms(&self) -> u64 {
+        wait_after_change(self.in_flight_ms.div_ceil(1_000)) * 1_000
+    }
 }
 
 /// The state that all parts of a command share.
@@ -91,6 +98,13 @@ impl OperationContext {
         self.now_ms / 1_000
     }
 
+    /// How many of these leases a worker can still hold.
+    pub(super) fn held(&self, leases: &[Item]) -> usize {
+        // A worker renews its lease by its own clock, which may be behind this one.
+        let worker_ms = self.now_ms.saturating_sub(self.limits.clock_skew_ms);
+        leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count()
+    }
+
     /// An outcome with what the row says now.
     pub(super) fn over(&self, outcome: Outcome) -> Outcome {
         let outcome = outcome.of_row(&self.mapping, self.head.as_ref());
@@ -122,7 +136,7 @@ pub(super) enum OnFailure {
 pub(super) fn settled_ms(context: &OperationContext, since: u64) -> u64 {
     // Without the skew, a row of a clock that is behind would end the wait while requests are in flight.
     let limits = &context.limits;
-    let wait = wait_after_change(limits.in_flight_ms.div_ceil(1_000)) * 1_000 + limits.clock_skew_ms;
+    let wait = limits.wait_ms() + limits.clock_skew_ms;
     // A `since` in the future adds at most one full wait.
     (since * 1_000 + wait).min(context.now_ms + wait)
 }

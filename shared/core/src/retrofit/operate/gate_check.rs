@@ -7,7 +7,6 @@ use crate::retrofit::control::{self, ControlError};
 use crate::retrofit::gates::{Evidence, Gate, closed};
 use crate::retrofit::job::Job;
 use crate::retrofit::lag::Lag;
-use crate::retrofit::lease::Lease;
 use crate::retrofit::progress::{self, ComparisonStart};
 use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::quarantine::{Quarantined, entries};
@@ -122,13 +121,11 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     let is_accepted = |entry: &&Quarantined| entry.accepted.is_some();
     let accepted = both.iter().flatten().filter(is_accepted).count() as u64;
     let entries = both.map(unaccepted);
-    // A worker renews its lease by its own clock, which may be behind this one.
-    let worker_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
     let evidence = Evidence {
         segments_done,
         segments_total,
         verdict: progress::verdict(protocol, &now, &compared),
-        leases: leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count() as u64,
+        leases: context.held(leases) as u64,
         quarantined: (entries[0].len() + entries[1].len()) as u64,
         accepted,
         indexes_not_active: context.tables[1].indexes_not_active.clone(),

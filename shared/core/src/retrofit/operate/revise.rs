@@ -4,8 +4,7 @@ use super::context::{Limits, OperationContext, raced};
 use super::effect::{Effect, Failure, Reply};
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Rows, Store, Stored};
-use crate::retrofit::control::{self, ControlError, RetrofitState, wait_after_change};
-use crate::retrofit::lease::Lease;
+use crate::retrofit::control::{self, ControlError, RetrofitState};
 use crate::retrofit::progress;
 use crate::retrofit::request::{Response, Write};
 use crate::retrofit::step::CompletedStep;
@@ -149,8 +148,7 @@ impl Part for ReviseMachine {
 
 /// A command that goes on after an interruption waits its own time.
 fn waiting(context: &OperationContext) -> ReviseStage {
-    let seconds = wait_after_change(context.limits.in_flight_ms.div_ceil(1_000));
-    ReviseStage::Waiting { until_ms: context.now_ms + seconds * 1_000 }
+    ReviseStage::Waiting { until_ms: context.now_ms + context.limits.wait_ms() }
 }
 
 /// The row by the manifest at hand.
@@ -166,9 +164,7 @@ fn leases(context: &OperationContext, is_last: bool) -> ReviseStage {
 }
 
 fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_last: bool) -> ReviseStage {
-    // A worker renews its lease by its own clock, which may be behind this one.
-    let worker_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
-    let at_work = leases.iter().filter(|row| Lease::is_held(row, worker_ms)).count();
+    let at_work = context.held(leases);
     // Its writes of the former manifest would come after the wait, and stay on the items.
     if at_work > 0 {
         let retrofit = context.mapping.name();

@@ -9,7 +9,7 @@ use super::gate_check::{GateCheck, GateReport, leading};
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Passes, Rows, Store, Stored};
 use crate::retrofit::attributes::OWN_ATTRIBUTES;
-use crate::retrofit::control::{self, ControlError, Phase, RetrofitState, wait_after_change};
+use crate::retrofit::control::{self, ControlError, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::progress;
@@ -458,7 +458,7 @@ impl RunMachine {
 }
 
 fn former_stream_until_ms(context: &OperationContext) -> u64 {
-    context.now_ms + wait_after_change(context.limits.in_flight_ms.div_ceil(1_000)) * 1_000
+    context.now_ms + context.limits.wait_ms()
 }
 
 fn gates(context: &OperationContext, is_last: bool) -> Stage {

@@ -10,7 +10,6 @@ use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Passes, Rows, Store, Stored, advance};
 use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
-use crate::retrofit::lease::Lease;
 use crate::retrofit::segment::Pass;
 
 /// The pause between two looks at the leases.
@@ -193,9 +192,7 @@ fn store(context: &OperationContext, next: RetrofitState) -> TidyStage {
 }
 
 fn leases(context: &OperationContext, rows: &[crate::value::Item]) -> TidyStage {
-    // A worker renews its lease by its own clock, which may be behind this one.
-    let now_ms = context.now_ms.saturating_sub(context.limits.clock_skew_ms);
-    match rows.iter().any(|row| Lease::is_held(row, now_ms)) {
+    match context.held(rows) > 0 {
         true => TidyStage::LeaseWait { until_ms: context.now_ms + LOOK_MS },
         false => store(context, context.head().effective_since(context.seconds())),
     }

@@ -175,10 +175,40 @@ fn after_a_new_stream_both_sides_are_compared_once_functions_of_the_former_one_h
         );
     }
     let mut world = replaced();
+    let again = Run { again: true, limits: Limits::LOCAL, ..Run::default() };
+    assert!(world.drive(Command::Run(again)).unwrap().is_success());
+    assert_eq!(of_kind(&world, &["pass", "wait"]), ["pass", "wait", "pass", "pass"], "one backfill");
+    // A retrofit that was given up starts again with the stream of now.
+    let mut world = started("moved");
+    world.drive(Command::Abandon).unwrap();
+    world.streams[0] = "another-stream".to_owned();
+    world.effects.clear();
+    assert!(world.drive(run()).unwrap().is_success());
+    assert_eq!(of_kind(&world, &["pass", "wait"]), ["pass", "wait", "pass", "pass"]);
+    let mut world = replaced();
     let filled = world.drive(Command::Run(Run { until: RunStage::Backfill, ..Run::default() })).unwrap();
     let codes: Vec<_> = filled.gates.iter().map(Gate::code).collect();
     assert!(codes.contains(&"former-stream"), "{codes:?}");
     assert_eq!(filled.next.as_deref(), Some("keyfold retrofit run moved"));
+    // A comparison by another worker meanwhile does not open that gate.
+    let mut world = World::tidy("moved");
+    let tidy = world.head();
+    world.put(
+        &RetrofitState { restreaming: true, version: tidy.version + 1, ..tidy.clone() }.store(Some(&tidy)),
+    );
+    compared(&mut world);
+    let refused = world.drive(Command::Switch(by_policy())).unwrap();
+    assert_eq!((refused.end, refused.gates), (End::Refused, vec![Gate::FormerStream]));
+    assert_eq!(refused.next, filled.next);
+    assert_eq!(world.head().next_command(&[Gate::FormerStream]), filled.next);
+}
+
+#[test]
+fn in_place_a_new_stream_needs_no_wait() {
+    let mut world = started("inPlace");
+    world.streams[0] = "another-stream".to_owned();
+    let done = world.drive(Command::Run(Run { limits: Limits::LOCAL, ..Run::default() })).unwrap();
+    assert_eq!(of_kind(&world, &["pass", "wait"]), ["pass", "pass"], "{}", done.text());
 }
 
 /// It was started with another manifest.
