@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use keyfold_advise::with_expect;
-use keyfold_core::measure::Sample;
+use keyfold_core::measure::{Sample, value_counts};
 use keyfold_core::model::{Expect, Table};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{Client, PageRequest, ScanPage, scan_page, table_description};
@@ -74,7 +74,9 @@ async fn measure(client: &Client, declared: &Table, units_max: f64) -> anyhow::R
     let share = |part: u64| part.saturating_mul(items).div_ceil(sampled.max(1));
     let mut measured = declared.clone();
     let partition = std::slice::from_ref(&declared.partition);
-    set(&mut measured.expect, Sample::of(partition, &scanned.items).expect(items));
+    let values = value_counts(declared, &scanned.items);
+    let expect = Sample::of(partition, &scanned.items).expect(items);
+    set(&mut measured.expect, Expect { values, ..expect });
     for (number, entity) in measured.entities.iter_mut().enumerate() {
         let is_of = |item: &&Item| declared.entity_of(item).ok().flatten().is_some_and(|id| id.0 == number);
         let sample = Sample::of(partition, scanned.items.iter().filter(is_of));
@@ -127,14 +129,14 @@ async fn scan(
 }
 
 fn show(measured: &Table, units: f64, is_written: bool, out: &Output) -> anyhow::Result<()> {
-    let entities = measured.entities.iter().map(|entity| ("entity", &entity.name, entity.expect));
-    let indexes = measured.indexes.iter().map(|index| ("index", &index.name, index.expect));
+    let entities = measured.entities.iter().map(|entity| ("entity", &entity.name, &entity.expect));
+    let indexes = measured.indexes.iter().map(|index| ("index", &index.name, &index.expect));
     let all: Vec<_> =
-        std::iter::once(("table", &measured.id, measured.expect)).chain(entities).chain(indexes).collect();
-    let value = |(what, name, expect): &(&str, &String, Expect)| {
+        std::iter::once(("table", &measured.id, &measured.expect)).chain(entities).chain(indexes).collect();
+    let value = |(what, name, expect): &(&str, &String, &Expect)| {
         json!({
             "what": what, "name": name, "items": expect.items, "itemBytes": expect.item_bytes,
-            "itemsPerPartition": expect.items_per_partition,
+            "itemsPerPartition": expect.items_per_partition, "values": expect.values,
         })
     };
     let figures: Vec<Value> = all.iter().map(value).collect();

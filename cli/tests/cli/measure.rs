@@ -11,7 +11,7 @@ partition = "customer"
 sort = { attribute = "SK" }
 entity-attribute = "kind"
 expect = { items = 7, writes = "20/s" } # guessed
-attributes = { customer = "string", id = "string", kind = "string", at = "string" }
+attributes = { customer = "string", id = "string", kind = { type = "string", values = ["note", "order"] }, at = "string" }
 entities.order.sort = "ORDER#{id}"
 entities.note.sort = "NOTE#{id}"
 
@@ -62,7 +62,7 @@ async fn the_figures_of_a_live_table_are_written_into_its_manifest() {
     assert_eq!(figure("order"), (json!(90), json!(null)));
     assert_eq!(figure("byTime"), (json!(50), json!(17)), "50 entries in three partitions");
     let after = text();
-    assert!(after.contains("items-per-partition = 10, writes = \"20/s\" } # guessed"), "{after}");
+    assert!(after.contains("items-per-partition = 10, values = { kind = { note = 10, order = 90 } }, writes = \"20/s\" } # guessed"), "{after}");
     assert!(after.starts_with("# Our shop.\n") && after.contains("entities.note.expect = { items = 10"));
     site.done(&["check"]);
 }

@@ -314,7 +314,7 @@ fn is_verbatim(table: &Table) -> bool {
 }
 
 /// A name as a key of TOML.
-fn word(name: &str) -> String {
+pub(crate) fn word(name: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { format!("{name:?}") }
 }

@@ -1,10 +1,13 @@
 //! Measured figures as `expect` in a manifest's text. Comments and everything else stay.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use keyfold_core::manifest;
 use keyfold_core::model::{Expect, Table};
+
+use crate::design::word;
 
 /// The text with the `expect` of this table, its entities and its indexes. `None` if the text declares one of them in
 /// a form that cannot be edited line by line.
@@ -96,11 +99,18 @@ fn names(key: &str) -> Vec<String> {
 }
 
 fn value(expect: &Expect) -> String {
-    let Expect { items, item_bytes, items_per_partition, writes } = expect;
+    let Expect { items, item_bytes, items_per_partition, writes, values } = expect;
     let mut fields = Vec::new();
     let counts = [("items", items), ("item-bytes", item_bytes), ("items-per-partition", items_per_partition)];
     for (field, count) in counts {
         fields.extend(count.map(|count| format!("{field} = {count}")));
+    }
+    if !values.is_empty() {
+        let count = |(value, count): (&String, &u64)| format!("{} = {count}", word(value));
+        let one = |(name, counts): (&String, &BTreeMap<String, u64>)| {
+            format!("{} = {{ {} }}", word(name), counts.iter().map(count).collect::<Vec<_>>().join(", "))
+        };
+        fields.push(format!("values = {{ {} }}", values.iter().map(one).collect::<Vec<_>>().join(", ")));
     }
     let mut text = fields.join(", ");
     if let Some(rate) = writes {
@@ -120,7 +130,7 @@ partition = "customer"   # one collection for each
 sort = { attribute = "SK" }
 entity-attribute = "kind"
 expect = { items = 7, writes = "20/s" } # guessed
-attributes = { customer = "string", id = "string", kind = "string", at = "timestamp" }
+attributes = { customer = "string", id = "string", kind = { type = "string", values = ["order", "9 notes"] }, at = "timestamp" }
 entities.order = { sort = "ORDER#{id}" } # inline
 entities.note.sort = "NOTE#{id}"
 
@@ -140,6 +150,8 @@ attributes = { id = "string" }
     fn measured(text: &str) -> Table {
         let mut table = manifest::parse("", text).model.unwrap().tables.remove(0);
         table.expect.items = Some(900);
+        let counts = [("order", 890), ("9 notes", 10)].map(|(value, count)| (value.to_owned(), count));
+        table.expect.values.insert("kind".to_owned(), counts.into());
         for (number, entity) in table.entities.iter_mut().enumerate() {
             entity.expect.items = Some(300 + number as u64);
         }
@@ -152,7 +164,7 @@ attributes = { id = "string" }
         let written = with_expect(SHOP, &measured(SHOP)).unwrap();
         let mut lines = written.lines();
         for line in [
-            "expect = { items = 900, writes = \"20/s\" } # guessed",
+            "expect = { items = 900, values = { kind = { \"9 notes\" = 10, order = 890 } }, writes = \"20/s\" } # guessed",
             "entities.order = { sort = \"ORDER#{id}\", expect = { items = ",
             "entities.note.expect = { items = ",
             "expect = { items = ",

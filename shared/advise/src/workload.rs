@@ -79,7 +79,7 @@ fn kinds(table: &Table, assumed: &mut Vec<String>) -> Vec<Kind> {
         count => (0..count).map(|at| Some(EntityId(at))).collect(),
     };
     let expects: Vec<Expect> = ids.iter().map(|id| expect_of(table, *id)).collect();
-    let of_table = table.expect;
+    let of_table = &table.expect;
     let figure = |given: Option<u64>, otherwise: u64, what: &str, assumed: &mut Vec<String>| {
         given.unwrap_or_else(|| {
             assumed.push(format!("table `{}` has no `expect.{what}`: {otherwise} is assumed", table.id));
@@ -126,7 +126,7 @@ fn kinds(table: &Table, assumed: &mut Vec<String>) -> Vec<Kind> {
 
 /// The expectations of the manifest for the items of one kind.
 fn expect_of(table: &Table, id: Option<EntityId>) -> Expect {
-    id.map_or(Expect::default(), |id| table.entities[id.0].expect)
+    id.map_or(Expect::default(), |id| table.entities[id.0].expect.clone())
 }
 
 /// The figure of each kind: the given one, or an equal share of the rest.

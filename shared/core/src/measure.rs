@@ -1,10 +1,10 @@
 //! The figures of `expect`, measured on a sample.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::index::item_bytes;
-use crate::model::{Expect, KeyAttribute};
-use crate::value::Item;
+use crate::model::{Attribute, Expect, KeyAttribute, Table, listed_text};
+use crate::value::{AttributeValue, Item, equal};
 use crate::write::canonical_key;
 
 /// A sample of a table's or an entity's items, or of an index's entries.
@@ -43,6 +43,21 @@ impl Sample {
             item_bytes: per(self.bytes, self.items),
             items_per_partition: per(self.items, self.partitions.len() as u64),
             writes: None,
+            values: BTreeMap::new(),
         }
     }
+}
+
+/// How many of the items have each listed value of an attribute. Attributes that none of them has are left out.
+pub fn value_counts(table: &Table, items: &[Item]) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let of_attribute = |attribute: &Attribute| {
+        let values = attribute.values.as_ref()?;
+        let count = |value: &AttributeValue| {
+            let has_it = |item: &&Item| item.get(&attribute.name).is_some_and(|have| equal(have, value));
+            Some((listed_text(value)?.to_owned(), items.iter().filter(has_it).count() as u64))
+        };
+        let counts: BTreeMap<String, u64> = values.iter().filter_map(count).collect();
+        counts.values().any(|count| *count > 0).then(|| (attribute.name.clone(), counts))
+    };
+    table.attributes.values().filter_map(of_attribute).collect()
 }

@@ -120,7 +120,7 @@ pub struct Table {
 }
 
 /// The expectations of a table, an entity or an index, for warnings and costs. Each number is at least 1 if given.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
     /// Items in the table or of the entity, or entries in the index.
     pub items: Option<u64>,
@@ -130,6 +130,16 @@ pub struct Expect {
     pub items_per_partition: Option<u64>,
     /// How often an item is written. Not of an index.
     pub writes: Option<Rate>,
+    /// For attributes with listed values: how many items have each value. Only of a table.
+    pub values: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+/// A listed value as `expect.values` names it. Only strings and numbers can be listed.
+pub fn listed_text(value: &AttributeValue) -> Option<&str> {
+    match value {
+        AttributeValue::S(text) | AttributeValue::N(text) => Some(text),
+        _ => None,
+    }
 }
 
 impl Expect {

@@ -18,6 +18,11 @@ fn rest(rest: &str) -> String {
     table("", rest)
 }
 
+/// A table with these numbers of items for listed values.
+fn valued(values: &str) -> String {
+    rest("").replace("item-bytes = 10 }", &format!("item-bytes = 10, values = {{ {values} }} }}"))
+}
+
 /// A table whose own keys are written as the case has them.
 fn keyed(keys: &str, rest: &str) -> String {
     table("", rest).replace("partition = \"id\"\nsort = \"at\"", keys)
@@ -208,6 +213,17 @@ fn language() -> Vec<(&'static [&'static str], String)> {
             entities("sort = \"A#\"\nexpect = { items-per-partition = 9 }", "sort = \"B#\""),
         ),
         (&[], entities("sort = \"A#\"\nexpect = { item-bytes = 9, writes = \"1/day\" }", "sort = \"B#\"")),
+        (&[], valued("kind = { a = 0, b = 9 }")),
+        (&["bad-value"], valued("kind = { c = 9 }")),
+        (&["bad-value"], valued("free = { a = 9 }")),
+        (&["bad-value"], valued("kind = { a = -1 }")),
+        (&["wrong-type"], valued("kind = { a = \"9\" }")),
+        (&["wrong-type"], valued("kind = 9")),
+        (&["unknown-attribute"], valued("other = { a = 9 }")),
+        (
+            &["unknown-field"],
+            entities("sort = \"A#\"\nexpect = { values = { kind = { a = 1 } } }", "sort = \"B#\""),
+        ),
         (&["bad-value"], rest("[prices]\nas-of = \"2026-13-01\"")),
         (&["bad-value"], rest("[prices]\nwrite-million = -1")),
         (&["bad-value"], table("collection-warning-gb = 10", "")),

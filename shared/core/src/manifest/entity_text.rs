@@ -80,7 +80,7 @@ impl<'a> EntityText<'a> {
             Some(node) => written_when(node, &fields, around, findings),
             None => default_when(&name, &fields, &templates, around, findings),
         };
-        let expect = expect(&fields, grammar::ENTITY_EXPECT, findings);
+        let expect = expect(&fields, grammar::ENTITY_EXPECT, None, findings);
         EntityText { name, when, attributes: around.attributes.with_own(&own), own, templates, expect }
     }
 

@@ -24,7 +24,7 @@ pub(super) const TABLE: &[&str] = &[
     "entities",
     "templates",
 ];
-pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition", "writes"];
+pub(super) const EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition", "writes", "values"];
 pub(super) const ENTITY_EXPECT: &[&str] = &["items", "item-bytes", "writes"];
 pub(super) const INDEX_EXPECT: &[&str] = &["items", "item-bytes", "items-per-partition"];
 pub(super) const ATTRIBUTE: &[&str] =

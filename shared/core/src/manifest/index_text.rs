@@ -52,7 +52,7 @@ impl<'a> IndexText<'a> {
             partition: key("partition", findings),
             sort: key("sort", findings),
             projection: projection(&fields, findings),
-            expect: expect(&fields, grammar::INDEX_EXPECT, findings),
+            expect: expect(&fields, grammar::INDEX_EXPECT, None, findings),
             allow: Allowed::read(&fields, findings),
         }
     }

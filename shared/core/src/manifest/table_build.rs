@@ -52,14 +52,14 @@ pub(super) fn build<'a>(
                 name: entity.name.value.to_owned(),
                 when: entity.when.clone(),
                 attributes: entity.attributes.clone(),
-                expect: entity.expect,
+                expect: entity.expect.clone(),
             })
             .collect(),
         indexes: indexes.into_iter().collect::<Option<_>>()?,
         scope: table.scope.clone(),
         written_by: table.written_by.clone(),
         collection_bytes_warn: table.collection_bytes_warn,
-        expect: table.expect,
+        expect: table.expect.clone(),
         facts: KeptFacts::default(),
     })
 }
@@ -84,7 +84,7 @@ fn index<'a>(
         check_repeated(table, partition.iter().chain(sort), Some(text), findings);
     }
     let projection = projection(table, keys, at, findings);
-    let (name, expect) = (text.name.value.to_owned(), text.expect);
+    let (name, expect) = (text.name.value.to_owned(), text.expect.clone());
     Some(Index { name, kind, partition: partition?, sort: sort?, projection, expect })
 }
 

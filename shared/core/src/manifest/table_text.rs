@@ -90,7 +90,7 @@ impl<'a> TableText<'a> {
             indexes: indexes.iter().map(|entry| IndexText::read(entry, id.value, findings)).collect(),
             scope: claims("scope", &fields, id.value, &attributes, findings),
             written_by: claims("written-by", &fields, id.value, &attributes, findings),
-            expect: expect(&fields, grammar::EXPECT, findings),
+            expect: expect(&fields, grammar::EXPECT, Some((id.value, &attributes)), findings),
             collection_bytes_warn: collection_bytes_warn(&fields, findings),
             allow: Allowed::read(&fields, findings),
             attributes,

@@ -36,7 +36,8 @@ impl Expected {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn of(read: &PlannedRead<'_>) -> Expected {
         let path = read.path;
-        let (own, table) = (path.index.map(|index| index.expect).unwrap_or_default(), path.table.expect);
+        let none = Expect::default();
+        let (own, table) = (path.index.map_or(&none, |index| &index.expect), &path.table.expect);
         let first = |own: Option<u64>, table: Option<u64>, assumed: f64| {
             own.or(table).map_or(assumed, |given| given as f64).max(1.0)
         };
@@ -133,7 +134,8 @@ fn entries<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>, expected: &Exp
         let share = if is_guess && context.is_sparse(read.path) { SPARSE_SHARE } else { 1.0 };
         return expected.items * share;
     }
-    partition_items(read, expected) * share_of_partition(context, read)
+    let items = partition_items(read, expected) * skew(context, read);
+    items.min(expected.items) * share_of_partition(context, read)
 }
 
 /// The estimated share of the whole partition, with the items of other entities, that is in the range of a read.
@@ -159,6 +161,16 @@ fn partition_items(read: &PlannedRead<'_>, expected: &Expected) -> f64 {
         return expected.items * share;
     }
     expected.per_partition * share * 0.1f64.powi(open_parts - 1)
+}
+
+/// How much larger than the average partition is that of the tested listed values? 1 without their measured numbers.
+fn skew<'a>(context: &PlanContext<'a>, read: &PlannedRead<'a>) -> f64 {
+    if read.path.table.expect.values.is_empty() {
+        return 1.0;
+    }
+    let keyspace = Keyspace::of(read.path, read.entity).ok();
+    let inputs = keyspace.into_iter().flat_map(Keyspace::partition_inputs);
+    inputs.map(|attribute| selectivity::skew(context, attribute)).product()
 }
 
 /// The share of a partition left by the listed values of its key's attributes, and the number of attributes without

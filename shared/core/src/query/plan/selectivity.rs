@@ -10,7 +10,7 @@ use super::keyspace::Keyspace;
 use super::path::EntityChoice;
 use super::planned_read::PlannedRead;
 use crate::condition::{Comparison, Condition};
-use crate::model::{Expect, Table};
+use crate::model::{Expect, Table, listed_text};
 use crate::value::AttributeValue;
 
 /// The assumed share of items with one value of an attribute.
@@ -91,20 +91,55 @@ fn by_value(table: &Table, condition: &Condition) -> f64 {
         Condition::Any(parts) => 1.0 - each(parts).iter().map(|share| 1.0 - share).product::<f64>(),
         Condition::Not(inner) => 1.0 - by_value(table, inner),
         Condition::Is(path, test) => {
-            let listed = path.as_attribute().and_then(|name| listed_values(table, name));
-            by_test(listed.unwrap_or_default(), test)
+            let listed = path.as_attribute().map(|name| listed_shares(table, name));
+            by_test(&listed.unwrap_or_default(), test)
         }
     }
 }
 
-/// `listed`: all values of the attribute, if the manifest lists them.
+/// How many items the tested values of an attribute have, on average, compared with all of its listed values.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn by_test(listed: &[AttributeValue], test: &Comparison) -> f64 {
+pub(super) fn skew(context: &PlanContext<'_>, attribute: &str) -> f64 {
+    let listed = listed_shares(context.request.table, attribute);
+    let condition = &context.request.condition;
+    let clauses = if let Condition::All(parts) = condition { parts } else { std::slice::from_ref(condition) };
+    let passes = |value: &AttributeValue| {
+        clauses.iter().all(|clause| match clause {
+            Condition::Is(path, test) if path.as_attribute() == Some(attribute) => test.holds(Some(value)),
+            _ => true,
+        })
+    };
+    let tested: Vec<f64> =
+        listed.iter().filter(|(value, _)| passes(value)).map(|(_, share)| *share).collect();
+    if tested.is_empty() {
+        return 1.0;
+    }
+    tested.iter().sum::<f64>() / tested.len() as f64 * listed.len() as f64
+}
+
+/// The listed values of an attribute with their shares of its items; none without listed values. Without measured
+/// numbers the shares are equal.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn listed_shares<'a>(table: &'a Table, attribute: &str) -> Vec<(&'a AttributeValue, f64)> {
+    let values = listed_values(table, attribute).unwrap_or_default();
+    let counts = table.expect.values.get(attribute);
+    let all = counts.map_or(0, |counts| counts.values().sum());
+    let share = |value: &AttributeValue| {
+        let count = counts.and_then(|counts| counts.get(listed_text(value)?));
+        count.map_or(0.0, |count| *count as f64 / all as f64)
+    };
+    let equal = 1.0 / values.len().max(1) as f64;
+    values.iter().map(|value| (value, if all > 0 { share(value) } else { equal })).collect()
+}
+
+/// `listed`: all values of the attribute with their shares, if the manifest lists them.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn by_test(listed: &[(&AttributeValue, f64)], test: &Comparison) -> f64 {
     match test {
         Comparison::Exists(true) => PRESENT_SHARE,
         Comparison::Exists(false) => 1.0 - PRESENT_SHARE,
         _ if !listed.is_empty() => {
-            listed.iter().filter(|value| test.holds(Some(value))).count() as f64 / listed.len() as f64
+            listed.iter().filter(|(value, _)| test.holds(Some(value))).map(|(_, share)| share).sum()
         }
         Comparison::Equal(_) => EQUAL_SHARE,
         Comparison::In(values) => (EQUAL_SHARE * values.len() as f64).min(1.0),

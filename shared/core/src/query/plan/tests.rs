@@ -478,6 +478,28 @@ fn an_index_has_expectations_of_its_own() {
 }
 
 #[test]
+fn measured_numbers_of_listed_values_size_the_partitions_and_the_filters() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        sort = "at"
+        expect = { items = 1_000, item-bytes = 800, items-per-partition = 100, values = { status = { open = 100, done = 900 } } }
+        attributes.id = "string"
+        attributes.at = "string"
+        attributes.status = { type = "string", values = ["open", "done"] }
+        indexes.byStatus = { partition = "status", sort = "at" }
+    "#;
+    let units = |asked| planned(manifest, asked).estimated_units;
+    let all_of = |status| json!({ "table": "t", "where": { "status": status }, "limit": 1_000 });
+    // 100 and 900 items of 800 bytes; without the numbers 500 for each.
+    assert_eq!((units(all_of("open")), units(all_of("done"))), (10.0, 88.0));
+    // One of ten items of the partition passes the filter, or nearly all do.
+    let some_of = |status| json!({ "table": "t", "where": { "id": "1", "status": status }, "limit": 10 });
+    assert_eq!((units(some_of("open")), units(some_of("done"))), (10.0, 1.5));
+}
+
+#[test]
 fn a_range_that_is_read_for_another_branch_is_not_read_again() {
     let manifest = r#"
         [tables.t]
