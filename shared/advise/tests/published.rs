@@ -1,6 +1,6 @@
 //! The advice for published models without their indexes, compared with the indexes that their designers chose.
 //!
-//! The questions are the models' published access patterns. The table is in docs/advise.md.
+//! The questions are the models' published access patterns. The table is in published.md.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its data has failed")]
 
@@ -75,6 +75,6 @@ fn no_published_design_has_fewer_indexes_or_a_lower_price_but_for_named_reasons(
         compare(&name, &std::fs::read_to_string(path).unwrap())
     };
     let table: String = paths.iter().map(row).collect();
-    let page = std::fs::read_to_string(root.join("docs/advise.md")).unwrap();
-    assert!(page.contains(&table), "docs/advise.md has another table than this:\n{table}");
+    let page = std::fs::read_to_string(root.join("shared/advise/tests/published.md")).unwrap();
+    assert!(page.contains(&table), "published.md has another table than this:\n{table}");
 }
