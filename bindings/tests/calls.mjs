@@ -154,6 +154,7 @@ test("counters, defaults, lists, sets, returned values and time to live", async 
   assert.deepEqual([found.log, found.tags, found.address.moves], [["b", "a"], undefined, 1]);
   await refused(() => keyfold.update("shop", keyOfOrder(1), { setIfAbsent: { status: "open" } }), "update-computed-key", /`status`/);
   await refused(() => keyfold.update("shop", keyOfCustomer, { append: { log: "x" } }), "invalid-call", /`log`/);
+  await refused(() => keyfold.update("shop", keyOfCustomer, { set: { total: 1 } }), "item-attribute-never", /`total`/);
 });
 
 test("conditions on puts, updates and deletes", async () => {

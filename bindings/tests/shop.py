@@ -166,6 +166,7 @@ def updates_of_every_kind():
     assert "placedAt" not in after
     old = tables.update_item(client, SHOP, key(20), delete={"tags": {"x"}}, condition={"price": {">": 19}}, returning="old")
     assert old["attributes"]["tags"] == {"x", "y"}
+    refused("item-attribute-never", lambda: tables.update(SHOP, key(20), set={"name": "Ann"}))
     refused("expectation-failed", lambda: tables.update_item(client, SHOP, key(20), set={"price": 1}, expecting={"price": 3}))
     assert tables.delete_item(client, SHOP, key(20), returning="old")["price"] == 20
 

@@ -1,6 +1,6 @@
 // Types of shop.toml: keys of entities, and two conditions on one attribute. A comment says which error a line must give.
 import { load } from "keyfold";
-import type { Questions, ShopInPriceRange, ShopOrder, ShopOrdersOf, ShopTaggedAnswer, Tables } from "./keyfold_shop";
+import type { Questions, ShopCustomer, ShopInPriceRange, ShopOrder, ShopOrdersOf, ShopTaggedAnswer, Tables } from "./keyfold_shop";
 
 type Input<Name extends keyof Questions> = Questions[Name]["input"];
 type Output<Name extends keyof Questions> = Questions[Name]["output"];
@@ -15,6 +15,15 @@ export const any: Output<"everything">[] = [order, { kind: "customer", customerI
 export const right = async (text: string) => {
   const keyfold = await load<Tables>(text);
   return [keyfold.keyOf("shop", { kind: "order", customerId: "c1", orderId: "o1" }), keyfold.keyOf("shop", { kind: "customer", customerId: "c1" })];
+};
+
+/** `entity` narrows the items of an answer. */
+export const narrowed = async (text: string, client: { send(command: unknown): Promise<unknown> }) => {
+  const keyfold = await load<Tables, Questions>(text);
+  const { items } = await keyfold.query(client, { table: "shop", where: { customerId: "c1" }, entity: "order" });
+  const orders: ShopOrder[] = items;
+  const customers: ShopCustomer[] = items; // error TS2322
+  return [orders, customers];
 };
 
 export const wrong = async (text: string) => {

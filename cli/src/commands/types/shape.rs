@@ -14,6 +14,8 @@ pub(super) struct TableShape {
     pub(super) id: String,
     /// Its items: one record, or one for each entity.
     pub(super) items: Vec<Record>,
+    /// Its entities, in the order of `items`.
+    pub(super) entities: Vec<String>,
     /// The attributes that make its primary key: one record, or one for each entity.
     pub(super) keys: Vec<Record>,
     /// Its questions.
@@ -97,6 +99,7 @@ pub(super) fn tables(model: &Model) -> Vec<TableShape> {
     let of = |table: &Table| TableShape {
         id: table.id.clone(),
         items: items(table),
+        entities: table.entities.iter().map(|entity| entity.name.clone()).collect(),
         keys: keys(table),
         questions: model.questions_of(table).map(|one| question(model, table, one)).collect(),
     };

@@ -29,7 +29,8 @@ pub(super) fn interfaces(tables: &[TableShape]) -> String {
     let mut text = "\n/** The tables: `load<Tables>(text)`. */\nexport interface Tables {\n".to_owned();
     for table in tables {
         let name = table.name();
-        text.push_str(&format!("  {}: {{ item: {name}Item; key: {name}Key }};\n", json!(table.id)));
+        let id = json!(table.id);
+        text.push_str(&format!("  {id}: {{ item: {name}Item; key: {name}Key{} }};\n", entities(table)));
     }
     text.push_str(
         "}\n\n/** The questions, by the name that `ask(client, name, input)` takes: `load<Tables, Questions>(text)`. \
@@ -40,6 +41,16 @@ pub(super) fn interfaces(tables: &[TableShape]) -> String {
         text.push_str(&format!("  {name}: {{ input: {}; output: {output} }};\n", question.input.name));
     }
     text + "}\n"
+}
+
+/// The type of each entity's items; nothing for a table without entities.
+fn entities(table: &TableShape) -> String {
+    let of = |(name, record): (&String, &Record)| format!("{}: {}", json!(name), record.name);
+    let all: Vec<String> = table.entities.iter().zip(&table.items).map(of).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("; entities: {{ {} }}", all.join("; ")),
+    }
 }
 
 /// Is there one record, and does it have this name?

@@ -168,3 +168,54 @@ fn what_dynamodb_computes_must_not_be_in_a_key() {
     let refused = UpdateTask::with_operations(&shop, &key, Update::new(), wrong).unwrap_err();
     assert_eq!(refused.code(), "item-attribute-type");
 }
+
+/// One entity has an attribute that the other never has.
+const NOTES: &str = r##"
+[tables.app]
+partition = { attribute = "PK" }
+attributes = { id = "string", kind = "string", visits = "number" }
+[tables.app.entities.page]
+when = { PK = { begins-with = "page#" } }
+partition = "page#{id}"
+[tables.app.entities.user]
+when = { PK = { begins-with = "user#" } }
+partition = "user#{id}"
+attributes.email = "string"
+attributes.profile = "map"
+[tables.app.entities.draft]
+when = { kind = "draft" }
+partition = "x#{id}"
+attributes.title = "string"
+[tables.app.entities.final]
+when = { kind = "final" }
+partition = "x#{id}"
+"##;
+
+#[test]
+fn an_attribute_that_the_entity_never_has_is_refused_without_a_read() {
+    let app = table(NOTES);
+    let code = |key: &str, update: Update| {
+        UpdateTask::new(&app, &item(&[("PK", key)]), update).map(drop).map_err(|refusal| refusal.code())
+    };
+    let never = Err("item-attribute-never");
+    let email = || Update::new().set("email", text("a@b"));
+    let title = || Update::new().set("title", text("t"));
+    let kind = |kind: &str| Expected::nothing().value("kind", text(kind));
+    assert_eq!(code("page#1", email()), never, "the key tells the entity");
+    assert_eq!(code("page#1", email().reading()), never, "a read would change nothing");
+    assert_eq!(code("user#1", email()), Ok(()));
+    assert_eq!(code("x#1", title().expecting(kind("final"))), never);
+    assert_eq!(code("x#1", title().expecting(kind("draft"))), Ok(()));
+    assert_eq!(code("x#1", title().of_entity("final")), never);
+    assert_eq!(code("x#1", title().of_entity("draft")), Ok(()));
+    assert_eq!(code("x#1", title().set("kind", text("final"))), never, "the entity after the update");
+    assert_eq!(code("x#1", title()), Err("update-needs-reading"), "the entity is not known");
+    let inside = |key: &str| {
+        let path = Path { root: "profile".to_owned(), inner: vec!["city".to_owned()] };
+        let operations = vec![AttributeOperation::Set(path, text("Rome"))];
+        UpdateTask::with_operations(&app, &item(&[("PK", key)]), Update::new(), operations)
+            .map(drop)
+            .map_err(|refusal| refusal.code())
+    };
+    assert_eq!((inside("page#1"), inside("user#1")), (never, Ok(())), "also inside a map");
+}
