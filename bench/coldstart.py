@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def variables(name, port):
-    manifest = "bench/peers/packages.toml" if name == "query-api" else "keyfold.toml"
+    manifest = "bench/coldstart.toml" if name == "query-api" else "keyfold.toml"
     return {
         "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{port}",
         "AWS_LAMBDA_FUNCTION_NAME": "function",
