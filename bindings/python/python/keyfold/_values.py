@@ -154,6 +154,8 @@ def _to_typed_item(item: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _from_typed(value: Mapping[str, Any]) -> Any:
     ((kind, content),) = value.items()
+    if kind == "S":
+        return content
     if kind == "N":
         return Decimal(content)
     if kind == "NULL":
@@ -184,6 +186,8 @@ def from_typed_item(item: Mapping[str, Any]) -> Dict[str, Any]:
 
 def raw_to_typed(value: Mapping[str, Any]) -> Mapping[str, Any]:
     ((kind, content),) = value.items()
+    if kind == "S" or kind == "N":
+        return value
     if kind == "B" and not isinstance(content, str):
         return {"B": _base64(content)}
     if kind == "BS":

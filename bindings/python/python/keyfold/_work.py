@@ -99,17 +99,24 @@ def shown_answer(
     """The core's answer with its items, without hidden attributes."""
     only, without = found.pop("only"), found.pop("without")
 
+    # Items of a page have few different names, each of which is decided once.
+    decided: Dict[str, bool] = {}
+
     def is_shown(name: str) -> bool:
-        return not name.startswith(without) and (name not in hidden if only is None else name in only)
+        shown = not name.startswith(without) and (name not in hidden if only is None else name in only)
+        decided[name] = shown
+        return shown
 
     def part(item: Mapping[str, Any]) -> Dict[str, Any]:
-        shown = {name: item[name] for name in item if is_shown(name)}
-        return shown if plain else from_typed_item(shown)
+        return {name: item[name] for name in item if (decided[name] if name in decided else is_shown(name))}
 
     def whole(item: Mapping[str, Any]) -> Dict[str, Any]:
-        return shown_item({name: item[name] for name in item if is_shown(name)}, plain)
+        return shown_item(part(item), plain)
 
-    found["items"] = [part(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
+    def of_client(item: Mapping[str, Any]) -> Dict[str, Any]:
+        return part(item) if plain else from_typed_item(part(item))
+
+    found["items"] = [of_client(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
     return found
 
 
