@@ -201,7 +201,7 @@ fn an_attribute_that_the_entity_never_has_is_refused_without_a_read() {
     let email = || Update::new().set("email", text("a@b"));
     let title = || Update::new().set("title", text("t"));
     let kind = |kind: &str| Expected::nothing().value("kind", text(kind));
-    assert_eq!(code("page#1", email()), never, "the key tells the entity");
+    assert_eq!(code("page#1", email()), never, "the key shows the entity");
     assert_eq!(code("page#1", email().reading()), never, "a read would change nothing");
     assert_eq!(code("user#1", email()), Ok(()));
     assert_eq!(code("x#1", title().expecting(kind("final"))), never);
