@@ -147,7 +147,7 @@ def refused(keyfold, functions, folder):
         (archive("main", program), (), "is no zip whose first file is `bootstrap`"),
         (archive("bootstrap", b"#!/bin/sh\n"), (), "is not for Lambda"),
         (archive("bootstrap", other), (), "different processors"),
-        (compressed, (), "say it with --architecture"),
+        (compressed, (), "name it with --architecture"),
         (compressed, ("--architecture", "x86_64" if program[18] == 0xB7 else "arm64"), "different processors"),
     ]:
         release = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))

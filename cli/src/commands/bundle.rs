@@ -181,7 +181,7 @@ fn packed(path: &Path, bytes: &[u8], said: Option<&str>) -> anyhow::Result<Archi
         }
         (None, Some(said)) => Ok(said),
         (None, None) => bail!(
-            "the program in `{name}` is compressed, so its processor is not known\nhint: say it with --architecture"
+            "the program in `{name}` is compressed, so its processor is not known\nhint: name it with --architecture"
         ),
     }
 }

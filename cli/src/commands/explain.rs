@@ -36,7 +36,7 @@ fn filled_by_retrofits(model: &Model, plan: &QueryPlan) -> Vec<String> {
         };
         let source =
             index.map_or_else(|| format!("table `{}`", plan.table), |index| format!("index `{index}`"));
-        let note = format!("note: {source} is used only once retrofit `{retrofit}` is cut over\n");
+        let note = format!("note: {source} is used only after `keyfold retrofit switch {retrofit}`\n");
         if !notes.contains(&note) {
             notes.push(note);
         }

@@ -63,7 +63,7 @@ async fn a_trail_is_anchored_and_verified_and_a_change_is_named_by_its_key() {
     };
     let nothing = on(&["verify"]);
     assert_eq!(nothing.status.code(), Some(1));
-    assert!(text(&nothing).contains("does not say since when there is one"), "{}", text(&nothing));
+    assert!(text(&nothing).contains("does not say when it began"), "{}", text(&nothing));
 
     for id in ["1", "2", "3"] {
         let event = json!({

@@ -89,7 +89,7 @@ fn a_question_is_explained_without_a_database() {
 fn an_explanation_names_the_retrofit_that_must_be_cut_over_first() {
     let explained = |condition: &str| keyfold(&["explain", "--table", "audit", "--where", condition]);
     let (folded, own) = (explained("action=viewed"), explained("id=e1"));
-    assert!(stderr(&folded).contains("retrofit `auditV2` is cut over"), "{}", stderr(&folded));
+    assert!(stderr(&folded).contains("after `keyfold retrofit switch auditV2`"), "{}", stderr(&folded));
     assert!(stdout(&folded).contains("index byAction"), "{}", stdout(&folded));
     assert_eq!((stderr(&own).contains("auditV2"), own.status.success()), (false, true), "{}", stderr(&own));
 }

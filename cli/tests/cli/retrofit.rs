@@ -190,7 +190,7 @@ async fn an_index_that_is_still_being_filled_is_not_asked() {
     let pending = "is being filled by retrofit `auditInPlace`: ";
     assert!(refused(&only_folded).contains(&format!("{pending}backfill not started")));
     backfill(&site, "auditInPlace", &["--segments", "4"]);
-    assert!(refused(&only_folded).contains(&format!("{pending}4 of 4 segments, not cut over")));
+    assert!(refused(&only_folded).contains(&format!("{pending}4 of 4 segments, not switched")));
     assert!(uses(&WHO_VIEWED).contains("byUserAction"));
     done(&site, &["run", "auditInPlace"]);
     done(&site, &["switch", "auditInPlace"]);

@@ -331,7 +331,7 @@ fn refused(error: &UpdateRefusal) -> Problem {
 /// A late change of the source could undo another program's write.
 fn table_pending(table: &Table, pending: &Pending) -> Problem {
     Problem::new(409, "table-pending", format!("table `{}` {pending}", table.id))
-        .hint("only the retrofit writes it until it is cut over: write its source")
+        .hint("only the retrofit writes it until `keyfold retrofit switch`: write its source")
 }
 
 fn not_found(table: &Table) -> Problem {

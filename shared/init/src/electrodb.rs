@@ -232,7 +232,7 @@ fn read_index(
     }
     for name in pk_names.iter().chain(&sk_names) {
         if key.field(name).is_some_and(|field| field.odd_padding) {
-            table.notes.push(format!("the padding of `{name}` is one that no template can say"));
+            table.notes.push(format!("no template can express the padding of `{name}`"));
         }
     }
     match index {

@@ -642,7 +642,7 @@ function progressOf(body) {
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
     FILLING.includes(body.phase) && h("h2", {}, "Gates"),
     !FILLING.includes(body.phase) ? null : body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: you can cut over.")
-      : [h("p", {}, "You cannot cut over yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
+      : [h("p", {}, "You cannot switch yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
     h("h2", {}, "Passes"),
     body.passes.length === 0 ? h("p", { class: "lead" }, "There is none yet.") : passes(body),
     h("h2", {}, "Quarantine"),

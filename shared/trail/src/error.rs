@@ -14,7 +14,7 @@ pub enum TrailError {
     Dynamo(#[from] DynamoError),
     /// Neither the journal nor an anchor contains the time when the journal began.
     #[error(
-        "the journal `{journal}` does not say since when there is one\nhint: nothing was written to it, or its row was removed: give anchors, or the first day with --from"
+        "the journal `{journal}` does not say when it began\nhint: nothing was written to it, or its row was removed: give anchors, or the first day with --from"
     )]
     NoBeginning { journal: String },
     /// An invalid day.

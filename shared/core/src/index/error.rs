@@ -84,7 +84,7 @@ pub enum ItemProblem {
     NotATime { kind: &'static str },
     #[error("the item is of no entity of its table, and only entities give it a key")]
     NoEntity,
-    #[error("the item's source key does not say the same of this key as its attributes")]
+    #[error("the item's source key and its attributes give this key different values")]
     KeyNotFixed,
     #[error("a key attribute {0}")]
     Key(KeyProblem),

@@ -153,7 +153,7 @@ pub enum FoldProblem {
     TooFine { precision: &'static str },
     #[error("is not a date (`2017-03-01`)")]
     NotADate,
-    #[error("is empty, which the key cannot tell from an absent value")]
+    #[error("is empty, which the key cannot distinguish from an absent value")]
     EmptyOptional,
     #[error("is present, but a part before it is absent, so the key would leave it out")]
     OptionalGap,

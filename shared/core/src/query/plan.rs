@@ -195,7 +195,7 @@ fn refusal(request: &CheckedRequest<'_>, rejected: Vec<RejectedPath>) -> PlanErr
         Some((read_from, pending)) => {
             let wait = match &*pending {
                 Pending::Retrofit { retrofit, .. } => {
-                    format!("ask again when retrofit `{retrofit}` is cut over")
+                    format!("ask again after `keyfold retrofit switch {retrofit}`")
                 }
                 Pending::Missing => "ask again when the index is active".to_owned(),
                 Pending::Withheld => "ask by other attributes".to_owned(),

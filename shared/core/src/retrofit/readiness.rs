@@ -91,7 +91,7 @@ impl Filling {
         let done = self.segments.iter().filter(|one| one.segment().total() == total && one.is_done()).count();
         match () {
             () if self.more => format!("at least {done} of {total} segments"),
-            () if done == total as usize => format!("{done} of {total} segments, not cut over"),
+            () if done == total as usize => format!("{done} of {total} segments, not switched"),
             () => format!("{done} of {total} segments"),
         }
     }
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(why(&[Filling { more: true, ..running }])[0].as_deref(), Some("at least 3 of 8 segments"));
         let all = (0..8).map(|number| segment(number, true)).collect();
         let all = Filling { segments: all, ..filling("inPlace", Some(Phase::Running)) };
-        assert_eq!(why(&[all])[0].as_deref(), Some("8 of 8 segments, not cut over"));
+        assert_eq!(why(&[all])[0].as_deref(), Some("8 of 8 segments, not switched"));
     }
 
     #[test]

@@ -324,7 +324,7 @@ fn an_index_that_is_being_filled_is_not_read() {
     let refused = ask(json!({ "type": "flight", "number": "150" }), &readiness).unwrap_err();
     assert_eq!(refused.code(), "index-pending");
     insta::assert_snapshot!(refused, @"index `byNumber` of table `t` is being filled by retrofit `fill`: 3 of 8 segments");
-    insta::assert_snapshot!(refused.hint(), @"ask again when retrofit `fill` is cut over, or allow a scan with `scan`");
+    insta::assert_snapshot!(refused.hint(), @"ask again after `keyfold retrofit switch fill`, or allow a scan with `scan`");
     // If another path answers, it is used, and the explanation says why the index is not.
     let other = ask(json!({ "type": "flight", "number": "150", "id": "1" }), &readiness).unwrap();
     assert_eq!(other.accesses[0].source, ReadFrom::Table);

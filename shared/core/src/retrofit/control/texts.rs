@@ -33,7 +33,7 @@ pub enum ControlError {
     NothingToTidy { retrofit: String },
     /// Applications write the target.
     #[error(
-        "retrofit `{retrofit}` is cut over: a backfill or a repair would take back what was written to the target since"
+        "retrofit `{retrofit}` is past its switch: a backfill or a repair would take back what was written to the target since"
     )]
     CutOver { retrofit: String },
     /// The retrofit has no row, and was at work all the same.

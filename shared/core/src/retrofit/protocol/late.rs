@@ -1,9 +1,9 @@
-//! A change of the table that is closed: it follows the other one, and applications should not write it.
+//! A change of the closed table. It follows the open table, and applications should not write it. After a switch, the open table
+//! is the job's source and the closed table its target.
 //!
-//! Its stream has the retrofit's own writes, of changes that were carried over before the direction changed, and, if the
-//! writers were not stopped well, of changes that come too late. A late change that the open table does not say too is noted with
-//! both of its images; then the closed table's item is what the open table says again. So nothing is lost without a trace, and
-//! the table that is open stays right.
+//! The closed table's stream has the retrofit's own writes, changes that were carried over before the switch, and late changes of
+//! writers that were not stopped. A late change that the open table does not have is noted with both images; then the closed
+//! table's item gets the open table's state. So every late change leaves a trace, and the open table stays right.
 
 use std::borrow::Cow;
 
@@ -23,25 +23,25 @@ use crate::retrofit::result::TaskResult;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::{AttributeValue, Item};
 
-/// A change of an item of the table that a job writes to.
+/// The examination of one change of the closed table, the job's target.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::retrofit) struct Late {
-    /// The item's key in the open table.
+    /// The item's key in the open table, the job's source.
     source: SourceKey,
     key: Item,
     record: ChangeRecord,
-    /// How new the change is, among those that the other direction carried over.
+    /// The version of the change, in the order of the direction before the switch.
     fence: Fence,
     phase: LatePhase,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum LatePhase {
-    /// Was it carried over before?
+    /// The ledger row of the former direction: was the change carried over before the switch?
     ReadingFormerRow,
-    /// Is it the retrofit's own?
+    /// The ledger row of the present direction: is the change the retrofit's own write?
     ReadingRow,
-    /// The open table's state.
+    /// The open table's item: has it the same content?
     ReadingSource,
     Noting,
     Repairing(Box<Rowed>),
@@ -81,7 +81,7 @@ impl Late {
         }
         match (&self.phase, response) {
             (LatePhase::ReadingFormerRow, Response::Item(row)) => {
-                // From before the writers moved: without this check a record that Lambda delivers again could be noted as late.
+                // Carried over before the switch: without this check a record that Lambda delivers again could be noted as late.
                 if row.as_ref().and_then(LedgerRow::read).is_some_and(|row| row.fence >= self.fence) {
                     return Turn::Done(TaskResult::Superseded);
                 }
@@ -112,15 +112,15 @@ impl Late {
         }
     }
 
-    /// Makes the item what the open table says.
+    /// Restores the closed table's item to the open table's state.
     fn repair(&mut self, job: &Job) -> Turn {
         let (repair, turn) = Rowed::repair(job, &self.source, &self.key, None);
         self.phase = LatePhase::Repairing(Box::new(repair));
         turn
     }
 
-    /// Did this retrofit write it? Its own fences rise with each write of an item, and the row is never behind. Copies that an
-    /// application wrote has the fence that was there before, or none, or an older copy's.
+    /// True for the retrofit's own write. Its fences rise with each write of an item, and the row has the newest. An item that an
+    /// application wrote keeps its fence, has no fence, or has the fence of an older copy.
     fn is_own(&self, row: &LedgerRow) -> bool {
         match &self.record.new {
             Some(new) => {
@@ -128,7 +128,7 @@ impl Late {
                 let now = Fence::on(new);
                 now > before && now.as_ref() <= Some(&row.fence)
             }
-            // Deleted items have a fence: an item without one gets one first.
+            // Before the retrofit deletes an item without a fence, it gives it one.
             None => {
                 let fence = self.record.old.as_ref().and_then(Fence::on);
                 fence.is_some() && fence <= row.removed
@@ -136,7 +136,7 @@ impl Late {
         }
     }
 
-    /// Does the open table say the same?
+    /// True if the open table has the same content.
     fn is_said(&self, job: &Job, source: Option<&Item>) -> bool {
         let Ok(wanted) = source.map_or(Ok(None), |item| job.mapping().carried(Cow::Borrowed(item))) else {
             return false;
@@ -144,7 +144,7 @@ impl Late {
         match (&wanted, &self.record.new) {
             (None, None) => true,
             (Some(wanted), Some(new)) => same_item(wanted, new, &OWN_ATTRIBUTES),
-            // An item that the retrofit does not take is ignored, before and after.
+            // The retrofit carries neither the old nor the new item (`only`).
             (None, Some(new)) => !job.mapping().may_take(new) && self.was_not_taken(job),
             (Some(_), None) => false,
         }
