@@ -20,7 +20,7 @@ use crate::support::block_on;
 /// How often expired items are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// How often the manifest is read again.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LocalArgs {
@@ -99,7 +99,7 @@ async fn first_table(made: &mut MadeManifest, dynamo: &EmbeddedDynamo, out: &Out
                 ended.context("cannot wait for ctrl-C")?;
                 return Ok(false);
             }
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
         if made.refresh(&client, CONTROL_TABLE_DEFAULT, out).await? {
             return Ok(true);
@@ -111,7 +111,7 @@ async fn first_table(made: &mut MadeManifest, dynamo: &EmbeddedDynamo, out: &Out
 async fn follow_tables(made: Option<&mut MadeManifest>, client: &Client, out: &Output) {
     let Some(made) = made else { return std::future::pending().await };
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         if let Err(error) = made.refresh(client, CONTROL_TABLE_DEFAULT, out).await {
             out.note(format!("the tables cannot be described: {error:#}\n"));
         }
@@ -122,7 +122,7 @@ async fn follow_tables(made: Option<&mut MadeManifest>, client: &Client, out: &O
 /// nothing.
 async fn follow_manifest(manifest: &Path, mut known: Option<Vec<u8>>, stack: &mut Stack, out: &Output) {
     loop {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         // An editor may just be replacing the file.
         let Ok(text) = std::fs::read(manifest) else { continue };
         if known.as_ref() == Some(&text) {

@@ -21,7 +21,7 @@ const SEGMENTS_DEFAULT: u32 = 4;
 /// The default number of segments that are processed at the same time.
 const SEGMENTS_AT_ONCE_DEFAULT: u32 = 4;
 /// The pause between two attempts to take a lease.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How a pass is split, how fast it goes, and what ends it early.
 #[derive(Debug, Clone)]
@@ -262,7 +262,7 @@ where
         if !std::mem::replace(&mut announced, true) {
             watch.waits(left.len());
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
