@@ -56,7 +56,7 @@ async fn respond(
             let compared = outcome.is_success() && retrofits.is_compared(&retrofit).await?;
             Ok(answer(&retrofit, &outcome, compared))
         }
-        None => Ok(json!({ "retrofit": retrofit, "done": false, "doing": operation.doing().text })),
+        None => Ok(json!({ "retrofit": retrofit, "done": false, "doing": operation.status().text })),
     }
 }
 

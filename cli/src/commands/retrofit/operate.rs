@@ -74,7 +74,7 @@ async fn drive(
             Step::Over(outcome) => return *outcome,
             Step::Ask(effect) => effect,
         };
-        progress.doing(operation.doing());
+        progress.status(operation.status());
         let reply = operator.perform(&effect, progress).await;
         operation.answer(operator.now_ms(), reply);
     }
@@ -99,7 +99,8 @@ impl Ended {
         }
         let mut text = stages + &outcome.text().replacen(&outcome.message, &self.said(), 1) + "\n";
         let changes = self.policy_changes();
-        text.extend(changes.iter().map(|change| policies::line(change, "would become")));
+        let verb = if outcome.end == End::Checked { "would become" } else { "was changed" };
+        text.extend(changes.iter().map(|change| policies::line(change, verb)));
         env.out.show(&self.document(&changes, more), text)?;
         Ok(exit_code(outcome.code != "differences"))
     }

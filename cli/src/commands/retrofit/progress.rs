@@ -24,7 +24,7 @@ pub(super) struct Progress {
 
 #[derive(Default)]
 struct State {
-    doing: Option<OperationStatus>,
+    status: Option<OperationStatus>,
     pass: Option<PassState>,
     stages: Vec<Stage>,
 }
@@ -58,10 +58,10 @@ impl Progress {
     }
 
     /// Another step of the operation begins.
-    pub(super) fn doing(&self, doing: OperationStatus) {
+    pub(super) fn status(&self, status: OperationStatus) {
         let mut state = self.state();
         state.pass = None;
-        state.doing = Some(doing);
+        state.status = Some(status);
     }
 
     /// Reports of the passes, stage by stage.
@@ -71,12 +71,12 @@ impl Progress {
 
     fn text(&self) -> String {
         let state = self.state();
-        let doing = state.doing.as_ref();
-        let paused = doing.and_then(|doing| doing.paused_ms);
-        let failure = doing.and_then(|doing| doing.failure.as_ref());
-        let what = match (&state.pass, doing) {
+        let status = state.status.as_ref();
+        let paused = status.and_then(|status| status.paused_ms);
+        let failure = status.and_then(|status| status.failure.as_ref());
+        let what = match (&state.pass, status) {
             (Some(pass), _) => Some(pass.text(self.line.is_drawn(), false)),
-            (None, doing) => doing.map(|doing| doing.text.clone()),
+            (None, status) => status.map(|status| status.text.clone()),
         };
         let parts = [
             paused.map(|paused| format!("stopped for {} s", paused / 1_000)),

@@ -10,7 +10,6 @@ use keyfold_edge::retrofit::{How, Operation};
 use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven};
 use super::execution::{self, HereArgs};
 use super::operate::operate;
-use super::policies;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitSwitchArgs {
@@ -36,7 +35,8 @@ pub(crate) struct RetrofitSwitchArgs {
     /// The longest pause of the writers, in seconds. After it everything is as it was before.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     stop_max: u64,
-    /// Remove the policies of earlier switches from both tables, without a move. From then on you stop the writers yourself.
+    /// Remove the policies of earlier switches from both tables, without a move. From then on you stop the writers yourself. Refused
+    /// while a switch has stopped the writers.
     #[arg(long, conflicts_with_all = ["back", "for_good", "check", "writers"])]
     lift: bool,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub(crate) enum Writers {
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     if args.lift {
-        return policies::lift(env, &env.unstarted(&args.retrofit).await?).await;
+        return operate(env, &args.retrofit, Command::Lift, RetrofitWork::default().options(0)).await;
     }
     let how = |how| match how {
         Writers::Attested => How::Attested,

@@ -23,12 +23,12 @@
 //! - **A killed driver loses nothing.** Everything needed is in the retrofit's row: a new operation of the same command goes on.
 //! - **Effects may be performed twice.** Every write is conditional, and may come late. A policy that comes late is made right by the next
 //!   command, whichever it is.
-//! - **Progress**: [`doing`](Operation::doing) says what the operation waits for, [`interrupt`](Operation::interrupt) ends it in
+//! - **Progress**: [`status`](Operation::status) says what the operation waits for, [`interrupt`](Operation::interrupt) ends it in
 //!   order: writers that were stopped are let in again.
 //!
 //! `effect` has effects and replies, `outcome` how an operation ends, `context` what a command knows. `streams`, `arrivals`, `sides`,
 //! `examine`, `policies`, `gate_check`, `proof`, `comparison` are parts that several commands have; `run`, `tidy`, `switch`, `readers`, `finish`,
-//! `revise` and `abandon` are the commands.
+//! `revise`, `abandon` and `lift` are the commands.
 
 mod abandon;
 mod arrivals;
@@ -38,6 +38,7 @@ mod effect;
 mod examine;
 mod finish;
 mod gate_check;
+mod lift;
 mod operation;
 mod outcome;
 mod parts;

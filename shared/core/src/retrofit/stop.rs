@@ -68,7 +68,7 @@ pub enum PolicyError {
 impl RetrofitState {
     /// Who may write to this table now: the source, from which changes lead there, or the target. `Open` where writers stop by
     /// themselves.
-    pub fn door(&self, table: Direction) -> WriteAccess {
+    pub fn write_access(&self, table: Direction) -> WriteAccess {
         if self.exempt.is_empty() {
             return WriteAccess::Open;
         }
@@ -89,22 +89,22 @@ impl RetrofitState {
         }
     }
 
-    /// The policy of a table that has `policy` now, so that its door is as it must be; `None` for no policy at all.
+    /// The policy of a table that has `policy` now, with this access to it; `None` for no policy at all.
     pub fn policy(
         &self,
         table_arn: &str,
-        door: WriteAccess,
+        access: WriteAccess,
         policy: Option<&str>,
     ) -> Result<Option<String>, PolicyError> {
         let name = statement_name(&self.retrofit);
-        with_statement(&name, self.statement(&name, table_arn, door), policy)
+        with_statement(&name, self.statement(&name, table_arn, access), policy)
     }
 
-    fn statement(&self, name: &str, table_arn: &str, door: WriteAccess) -> Option<Value> {
+    fn statement(&self, name: &str, table_arn: &str, access: WriteAccess) -> Option<Value> {
         let mut statement = json!({
             "Sid": name, "Effect": "Deny", "Principal": "*", "Action": DENIED_ACTIONS, "Resource": table_arn,
         });
-        match door {
+        match access {
             WriteAccess::Open => return None,
             WriteAccess::Shut => {}
             // A role's own ARN, whatever the name of its session. `NotPrincipal` would hit roles with a permissions boundary.
@@ -190,7 +190,7 @@ mod tests {
             if was_reversed {
                 head = head.with_reverse_stream("t").unwrap();
             }
-            (head.door(Direction::Forward), head.door(Direction::Reverse))
+            (head.write_access(Direction::Forward), head.write_access(Direction::Reverse))
         };
         for phase in [Running, Tidying, Tidy, CutOver, Abandoned] {
             assert_eq!(doors(phase, false), (Open, Open), "{phase:?}");
@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(doors(phase, true), (Followers, Open), "{phase:?}");
         }
         let attested = RetrofitState { exempt: Vec::new(), phase: Closing, ..head() };
-        assert_eq!(attested.door(Direction::Forward), Open);
+        assert_eq!(attested.write_access(Direction::Forward), Open);
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(read["Statement"][1]["Effect"], "Deny");
         assert_eq!(read["Statement"][1]["Resource"], ARN);
         assert_eq!(read["Statement"][1].get("Condition"), None);
-        // Again changes nothing; another door takes the statement's place.
+        // Again changes nothing; another access takes the statement's place.
         assert_eq!(head.policy(ARN, WriteAccess::Shut, Some(&shut)).unwrap().unwrap(), shut);
         let followers = head.policy(ARN, WriteAccess::Followers, Some(&shut)).unwrap().unwrap();
         let read: Value = serde_json::from_str(&followers).unwrap();

@@ -64,11 +64,6 @@ pub enum RetrofitError {
     /// The table's policy cannot say that its writers are stopped.
     #[error("a policy cannot stop the writers of table `{table}`: {source}")]
     Policy { table: String, source: PolicyError },
-    /// DynamoDB took no change of the table's policy for a minute.
-    #[error(
-        "the resource policy of table `{table}` could not be changed: another program keeps changing it, or DynamoDB has not finished"
-    )]
-    PolicyBusy { table: String },
     /// A table's write was refused for a reason that no condition explains.
     #[error("a write to table `{table}` was refused (`{code}`)")]
     Refused { table: String, code: String },
@@ -109,7 +104,6 @@ impl RetrofitError {
             RetrofitError::LeaseLost { .. } => "lease-lost",
             RetrofitError::OutOfTime => "out-of-time",
             RetrofitError::Policy { .. } => "policy-unusable",
-            RetrofitError::PolicyBusy { .. } => "policy-busy",
             RetrofitError::NoStream { .. } => "source-without-stream",
             RetrofitError::StreamViewType { .. } => "stream-view-type",
             RetrofitError::WrongTable { .. } => "table-differs",
@@ -129,9 +123,6 @@ impl RetrofitError {
             }
             RetrofitError::Policy { .. } => {
                 Some("shorten or correct the policy, or stop the writers yourself: `--writers attested`")
-            }
-            RetrofitError::PolicyBusy { .. } => {
-                Some("run the command again: it applies the policies once more")
             }
             RetrofitError::OutOfTime => Some("give the function more time, or a higher rate"),
             RetrofitError::NoStream { .. } => Some(

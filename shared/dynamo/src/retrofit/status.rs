@@ -104,8 +104,9 @@ impl RequestSender {
         let lag_age_seconds = lag.map_or(0, |lag| now_seconds().saturating_sub(lag.told));
         let there = self.job().mapping().forward();
         let doors = [(Direction::Forward, there.source()), (Direction::Reverse, there.target())];
-        let denied =
-            doors.into_iter().filter_map(|(side, table)| Some((table.id.clone(), head.door(side).denied()?)));
+        let denied = doors
+            .into_iter()
+            .filter_map(|(side, table)| Some((table.id.clone(), head.write_access(side).denied()?)));
         let denied = denied.collect();
         // Nothing is late before the writers have moved.
         let late = if head.was_reversed() { self.late().await?.len() as u64 } else { 0 };

@@ -90,7 +90,7 @@ impl OperationContext {
         &self.tables[usize::from(role == TableRole::Target)]
     }
 
-    pub(super) fn know_table(&mut self, role: TableRole, facts: TableFacts) {
+    pub(super) fn set_table(&mut self, role: TableRole, facts: TableFacts) {
         self.tables[usize::from(role == TableRole::Target)] = facts;
     }
 

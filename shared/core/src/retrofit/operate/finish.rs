@@ -52,7 +52,7 @@ impl FinishMachine {
         machine
     }
 
-    pub(super) fn doing(&self, context: &OperationContext) -> String {
+    pub(super) fn status(&self, context: &OperationContext) -> String {
         match &self.stage {
             FinishStage::Waiting { until_ms } => format!(
                 "waiting {} s more until functions in progress have ended",

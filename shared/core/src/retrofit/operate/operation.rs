@@ -4,6 +4,7 @@ use super::abandon::AbandonMachine;
 use super::context::{Limits, OnFailure, OperationContext, TableTag, failure_outcome};
 use super::effect::{Effect, Failure, FailureKind, Reply, TableFacts};
 use super::finish::{Finish, FinishMachine};
+use super::lift::LiftMachine;
 use super::outcome::{End, OpenTable, Outcome};
 use super::parts::{Part, PartStep, advance, one_row};
 use super::policies::PolicySync;
@@ -41,6 +42,8 @@ pub enum Command {
     Revise(Revise),
     /// Gives it up.
     Abandon,
+    /// Removes the policies of both tables, also without a row.
+    Lift,
 }
 
 impl Command {
@@ -52,7 +55,7 @@ impl Command {
             Command::Finish(finish) => finish.limits,
             Command::Readers(readers) => readers.limits,
             Command::Revise(revise) => revise.limits,
-            Command::Abandon => Limits::AWS,
+            Command::Abandon | Command::Lift => Limits::AWS,
         }
     }
 }
@@ -92,6 +95,7 @@ enum OperationStage {
     Finish(Box<FinishMachine>),
     Revise(Box<ReviseMachine>),
     Abandon(Box<AbandonMachine>),
+    Lift(Box<LiftMachine>),
     Over(Box<Outcome>),
 }
 
@@ -179,6 +183,7 @@ impl Operation {
             OperationStage::Finish(command) => return command.next(&self.context),
             OperationStage::Revise(command) => return command.next(&self.context),
             OperationStage::Abandon(command) => return command.next(&self.context),
+            OperationStage::Lift(command) => return command.next(&self.context),
             OperationStage::Over(outcome) => return PartStep::Over((**outcome).clone()),
         })
     }
@@ -238,16 +243,17 @@ impl Operation {
     }
 
     /// Its work at the moment, for a line that shows progress.
-    pub fn doing(&self) -> OperationStatus {
+    pub fn status(&self) -> OperationStatus {
         let (text, paused_ms) = match &self.stage {
-            OperationStage::Run(command) => (command.doing(&self.context), None),
-            OperationStage::Tidy(command) => (command.doing(&self.context), None),
-            OperationStage::Readers(command) => (command.doing(&self.context), None),
-            OperationStage::Finish(command) => (command.doing(&self.context), None),
-            OperationStage::Revise(command) => (command.doing(&self.context), None),
+            OperationStage::Run(command) => (command.status(&self.context), None),
+            OperationStage::Tidy(command) => (command.status(&self.context), None),
+            OperationStage::Readers(command) => (command.status(&self.context), None),
+            OperationStage::Finish(command) => (command.status(&self.context), None),
+            OperationStage::Revise(command) => (command.status(&self.context), None),
             OperationStage::Abandon(_) => ("giving the retrofit up".to_owned(), None),
+            OperationStage::Lift(_) => ("removing the policies".to_owned(), None),
             OperationStage::Switch(command) => {
-                (command.doing(&self.context), command.paused_ms(&self.context))
+                (command.status(&self.context), command.paused_ms(&self.context))
             }
             OperationStage::Enforcing(_) => {
                 ("making the policies what the retrofit's row says".to_owned(), None)
@@ -266,18 +272,20 @@ impl Operation {
 
     fn take(&mut self, reply: Reply) {
         match (&mut self.stage, reply) {
-            (OperationStage::Row, Reply::Items(items)) => self.know_row(&items),
+            (OperationStage::Row, Reply::Items(items)) => self.row_read(&items),
             (OperationStage::Tables(role), Reply::Table(facts)) => {
                 let role = *role;
-                self.context.know_table(role, facts);
+                self.context.set_table(role, facts);
                 self.stage = match role {
                     TableRole::Source => OperationStage::Tables(TableRole::Target),
+                    // A row that is missing or too old must not keep writers out.
+                    _ if self.command == Command::Lift => return self.begin_command(),
                     _ => OperationStage::Tags(TableRole::Source),
                 };
             }
             (OperationStage::Tags(role), Reply::Tag(tag)) => {
                 let role = *role;
-                self.know_tag(role, tag.as_deref());
+                self.tag_read(role, tag.as_deref());
             }
             (OperationStage::Enforcing(policies), reply) => {
                 if advance(policies, &mut self.context, reply).is_some() {
@@ -291,14 +299,15 @@ impl Operation {
             (OperationStage::Finish(command), reply) => command.take(&mut self.context, reply),
             (OperationStage::Revise(command), reply) => command.take(&mut self.context, reply),
             (OperationStage::Abandon(command), reply) => command.take(&mut self.context, reply),
+            (OperationStage::Lift(command), reply) => command.take(&mut self.context, reply),
             (_, reply) => unreachable!("{reply:?} answers nothing that was asked"),
         }
     }
 
-    fn know_row(&mut self, items: &[Option<crate::value::Item>]) {
+    fn row_read(&mut self, items: &[Option<crate::value::Item>]) {
         let name = self.context.mapping.name().to_owned();
         let read = RetrofitState::read(&name, one_row(items));
-        let may_lack = matches!(self.command, Command::Run(_));
+        let may_lack = matches!(self.command, Command::Run(_) | Command::Lift);
         match read {
             Err(ControlError::NotStarted { .. }) if may_lack => {}
             Err(error) => return self.end(self.context.control_error(&error)),
@@ -312,7 +321,7 @@ impl Operation {
                     switch.take_back = true;
                 }
                 let checked = match &self.command {
-                    Command::Run(_) => Ok(()),
+                    Command::Run(_) | Command::Lift => Ok(()),
                     // Before the tables are described: the new manifest may name one that is not there.
                     Command::Revise(_) => head
                         .check(&self.context.mapping)
@@ -335,7 +344,7 @@ impl Operation {
     }
 
     /// A row that is older than a table's tag comes from a control table that was restored: nothing may be written by it.
-    fn know_tag(&mut self, role: TableRole, text: Option<&str>) {
+    fn tag_read(&mut self, role: TableRole, text: Option<&str>) {
         let tag = text.and_then(TableTag::read);
         let version = self.context.head.as_ref().map_or(0, |head| head.version);
         if let Some(tag) = tag.filter(|tag| tag.version > version) {
@@ -405,6 +414,7 @@ impl Operation {
             }
             Command::Revise(_) => OperationStage::Revise(Box::new(ReviseMachine::new(context))),
             Command::Abandon => OperationStage::Abandon(Box::new(AbandonMachine::new(context))),
+            Command::Lift => OperationStage::Lift(Box::new(LiftMachine::new(context))),
         };
     }
 
@@ -465,8 +475,16 @@ impl Operation {
     fn goes_on_without(&mut self, failure: &Failure) -> bool {
         let since = self.failures.as_ref().map_or(self.context.now_ms, |(_, since, _)| *since);
         let is_passing = failure.kind == FailureKind::Passing;
-        let takes_back = matches!(&self.command, Command::Switch(switch) if switch.take_back);
+        let opens = match &self.command {
+            Command::Switch(switch) => switch.take_back,
+            command => *command == Command::Lift,
+        };
         match &mut self.stage {
+            // Without a control table there is no row.
+            OperationStage::Row if self.command == Command::Lift && failure.kind == FailureKind::Gone => {
+                self.take(Reply::Items(vec![None]));
+                true
+            }
             // A stop that is to be resumed must not wait for tags.
             OperationStage::Tags(_) if is_passing && self.context.now_ms < since + TAG_RETRY_MS_MAX => false,
             OperationStage::Tags(role) => {
@@ -474,9 +492,9 @@ impl Operation {
                 self.tag_failed(role, failure);
                 true
             }
-            // A stop is taken back also if the table that was to open is deleted by now.
+            // Writers are let in also if the other table is deleted by now.
             OperationStage::Tables(role)
-                if takes_back
+                if opens
                     && failure.kind == FailureKind::Gone
                     // One of the two must exist: without both there is no table that could be opened.
                     && (*role == TableRole::Source || !self.context.tables[0].arn.is_empty()) =>
@@ -504,7 +522,7 @@ impl Operation {
                 failure.code
             ));
         }
-        self.know_tag(role, None);
+        self.tag_read(role, None);
     }
 
     fn is_stopped(&self) -> bool {
@@ -529,9 +547,13 @@ impl Operation {
         let is_behind = match &self.stage {
             OperationStage::Enforcing(policies) => policies.is_behind(),
             OperationStage::Switch(command) => command.policies_behind(),
+            OperationStage::Lift(command) => command.is_behind(),
             _ => false,
         };
         let next = match &self.stage {
+            OperationStage::Lift(_) if is_behind => {
+                Some(format!("keyfold retrofit switch {} --lift", self.context.mapping.name()))
+            }
             OperationStage::Switch(command) if !is_behind && self.context.head.is_some() => {
                 outcome.next.clone().or_else(|| command.next_command(&self.context, &outcome))
             }

@@ -108,7 +108,7 @@ pub struct Outcome {
     pub paused_ms: Option<u64>,
     /// Items by what a pass made of them.
     pub counts: std::collections::BTreeMap<String, u64>,
-    /// Of a check: the policies that would be changed, by table.
+    /// The policies that were removed or, of a check, would be changed, by table.
     pub policies: Vec<(Direction, Option<String>)>,
     /// Policies may still be other ones than the row says: a table that should be open may be closed.
     pub policies_behind: bool,
@@ -166,6 +166,7 @@ impl Outcome {
     pub(super) fn of_row(self, mapping: &Mapping, head: Option<&RetrofitState>) -> Outcome {
         let open = head.map_or(OpenTable::Unknown, OpenTable::of);
         let head_cloned = head.cloned();
+        let open_text = if self.open_text.is_empty() { open.text(mapping) } else { self.open_text.clone() };
         // The row says that the table is open, and the policy denies its writers: they would be sent into errors.
         if let Some(head) = head.filter(|head| self.policies_behind && !head.phase.is_stop()) {
             let open_text =
@@ -177,7 +178,7 @@ impl Outcome {
         let of_head =
             || head.map_or_else(|| Some(command("status", mapping.name())), |head| head.next_command(&[]));
         let next = self.next.or_else(of_head);
-        Outcome { open, open_text: open.text(mapping), next, head: head_cloned, ..self }
+        Outcome { open, open_text, next, head: head_cloned, ..self }
     }
 }
 

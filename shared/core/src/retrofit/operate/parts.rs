@@ -230,7 +230,7 @@ impl Passes {
         Passes { passes: passes.to_vec(), repair, done: 0, counts: BTreeMap::new() }
     }
 
-    pub(super) fn doing(&self) -> String {
+    pub(super) fn status(&self) -> String {
         self.passes.get(self.done).map_or("done".to_owned(), |pass| format!("pass `{}`", pass.name()))
     }
 }

@@ -7,7 +7,7 @@ use super::parts::{Part, PartStep, Stored, one_row};
 use crate::model::Table;
 use crate::retrofit::control::{self, Direction, RetrofitState};
 use crate::retrofit::request::TableRole;
-use crate::retrofit::stop::{PolicyError, WriteAccess, same_policy};
+use crate::retrofit::stop::{PolicyError, WriteAccess, lifted_policy, same_policy};
 use crate::value::Item;
 
 /// The pause before a policy is changed again: DynamoDB takes no change for 15 seconds after another one.
@@ -35,7 +35,7 @@ pub(super) fn wanted(
     there: Option<&TablePolicy>,
 ) -> Result<Option<Option<String>>, PolicyError> {
     let text = there.map(|policy| policy.text.as_str());
-    let wanted = head.policy(&context.table(role).arn, head.door(direction(role)), text)?;
+    let wanted = head.policy(&context.table(role).arn, head.write_access(direction(role)), text)?;
     Ok((!same_policy(text, wanted.as_deref())).then_some(wanted))
 }
 
@@ -71,6 +71,8 @@ pub(super) fn policy_unusable(context: &OperationContext, role: TableRole, error
 /// Makes both policies what the row says, then the tags.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PolicySync {
+    /// Both policies are removed, whatever the row says and even without one.
+    removes: bool,
     /// Tables whose policy is still to be made right, the next one first.
     policies: Vec<TableRole>,
     /// Tables whose tag is still to be written.
@@ -81,7 +83,8 @@ pub(super) struct PolicySync {
 #[derive(Debug, Clone, PartialEq)]
 enum PolicyStep {
     Reading,
-    /// During a stop: is the row unchanged? An operator that slept must not close a table that was opened since.
+    /// During a stop: is the row unchanged? An operator that slept must not close a table that was opened since, nor remove the policy of a
+    /// stop that began since.
     Confirming {
         text: Option<String>,
         revision: Option<String>,
@@ -101,27 +104,33 @@ impl PolicySync {
     /// By the row that is known.
     pub(super) fn new(context: &OperationContext) -> PolicySync {
         let head = context.head();
-        let door = |role: &TableRole| head.door(direction(*role));
+        let access = |role: &TableRole| head.write_access(direction(*role));
         // A table that is gone has none.
         let there = TABLES.iter().filter(|role| !context.table(**role).arn.is_empty()).copied();
         let (mut policies, mut tags): (Vec<_>, Vec<_>) = (there.clone().collect(), there.collect());
         // A stop closes before it opens. Afterwards the table that opens comes first: its writers are waiting.
         policies.sort_by_key(|role| {
-            door(role) != if head.phase.is_stop() { WriteAccess::Shut } else { WriteAccess::Open }
+            access(role) != if head.phase.is_stop() { WriteAccess::Shut } else { WriteAccess::Open }
         });
         // Tags are written after the stop: writers must not wait for them.
         if head.phase.is_stop() {
             tags.clear();
         }
         match head.exempt.is_empty() {
-            true => PolicySync { step: after_policies(&tags), policies: Vec::new(), tags },
-            false => PolicySync { policies, tags, step: PolicyStep::Reading },
+            true => PolicySync { removes: false, step: after_policies(&tags), policies: Vec::new(), tags },
+            false => PolicySync { removes: false, policies, tags, step: PolicyStep::Reading },
         }
+    }
+
+    /// Removes the retrofit's statement from the policies of the tables that exist.
+    pub(super) fn removing(context: &OperationContext) -> PolicySync {
+        let there = TABLES.iter().filter(|role| !context.table(**role).arn.is_empty()).copied();
+        PolicySync { removes: true, policies: there.collect(), tags: Vec::new(), step: PolicyStep::Reading }
     }
 
     /// The tags alone.
     pub(super) fn of_tags() -> PolicySync {
-        PolicySync { policies: Vec::new(), tags: TABLES.to_vec(), step: PolicyStep::Tagging }
+        PolicySync { removes: false, policies: Vec::new(), tags: TABLES.to_vec(), step: PolicyStep::Tagging }
     }
 
     /// Policies may still be other ones than the row says.
@@ -135,6 +144,25 @@ impl PolicySync {
             self.policies.rotate_left(1);
             self.step = PolicyStep::Reading;
         }
+    }
+
+    /// The policy of the table at hand, if it is another one than what is there.
+    fn wanted(
+        &self,
+        context: &OperationContext,
+        there: Option<&TablePolicy>,
+    ) -> Result<Option<Option<String>>, PolicyError> {
+        if !self.removes {
+            return wanted(context, context.head(), self.table(), there);
+        }
+        let text = there.map(|policy| policy.text.as_str());
+        let wanted = lifted_policy(context.mapping.name(), text)?;
+        Ok((!same_policy(text, wanted.as_deref())).then_some(wanted))
+    }
+
+    /// Can another operator have changed the row in a way that makes this change wrong?
+    fn must_confirm(&self, context: &OperationContext) -> bool {
+        context.head.as_ref().is_some_and(|head| self.removes || head.phase.is_stop())
     }
 
     fn confirm(&mut self, context: &mut OperationContext, items: &[Option<Item>]) {
@@ -208,7 +236,7 @@ impl Part for PolicySync {
             Reply::Policy(there) => {
                 // Without the revision, a statement that another program adds in between would be overwritten.
                 let revision = there.as_ref().map(|policy| policy.revision.clone());
-                match wanted(context, context.head(), self.table(), there.as_ref()) {
+                match self.wanted(context, there.as_ref()) {
                     // A stop is given back by that; what opens goes on with the other table.
                     Err(error) => {
                         let outcome = policy_unusable(context, self.table(), &error);
@@ -219,7 +247,7 @@ impl Part for PolicySync {
                             hint: outcome.hint,
                         });
                     }
-                    Ok(Some(text)) if context.head().phase.is_stop() => {
+                    Ok(Some(text)) if self.must_confirm(context) => {
                         self.step = PolicyStep::Confirming { text, revision };
                     }
                     Ok(Some(text)) => self.step = PolicyStep::Changing { text, revision },
@@ -350,7 +378,7 @@ impl Part for PolicyRightsCheck {
 
     fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         match reply {
-            // A stop that was taken back a moment ago may still be known at some doors.
+            // A stop that was taken back a moment ago may still be enforced by some nodes.
             Reply::Denied(true) => {
                 self.step = CheckStep::Lingering { until_ms: context.now_ms + CHANGE_PAUSE_MS };
             }
@@ -373,7 +401,7 @@ impl Part for PolicyRightsCheck {
                 self.at += 1;
                 self.step = if self.at == TABLES.len() { CheckStep::Over } else { CheckStep::Reading };
             }
-            reply => unreachable!("{reply:?} does not answer the check of a door"),
+            reply => unreachable!("{reply:?} does not answer the check of rights"),
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::value::Item;
 
 /// When it is asked again: a policy that was taken off a moment ago may have denied what was tried first.
 const ASK_AGAIN_MS: u64 = 15_000;
-/// The pause between two looks at the answer.
-const LOOK_MS: u64 = 200;
+/// The pause between two reads of the answer.
+const POLL_MS: u64 = 200;
 /// Items that are tried for one that can be written once more.
 const ITEMS_MAX: u32 = 100;
 
@@ -78,7 +78,7 @@ impl Proving {
         format!("{}", self.asked)
     }
 
-    fn look(&mut self, context: &OperationContext, row: Option<&Item>) -> ProofStep {
+    fn check_answer(&mut self, context: &OperationContext, row: Option<&Item>) -> ProofStep {
         let question = format!("{}-{}", context.nonce, self.question());
         // The answer to an earlier question may be from before the stream was replaced.
         let there = row.and_then(Reverse::read).filter(|there| there.question == question);
@@ -100,7 +100,7 @@ impl Proving {
             self.has_item = false;
             return ProofStep::Asking;
         }
-        ProofStep::Waiting(context.now_ms + LOOK_MS)
+        ProofStep::Waiting(context.now_ms + POLL_MS)
     }
 
     fn unproven(&self, context: &OperationContext) -> Outcome {
@@ -191,7 +191,7 @@ impl Part for Proving {
                     false => ProofStep::Rewriting(std::mem::take(tasks)),
                 }
             }
-            (ProofStep::Looking, Reply::Items(items)) => self.look(context, one_row(&items)),
+            (ProofStep::Looking, Reply::Items(items)) => self.check_answer(context, one_row(&items)),
             (ProofStep::Waiting(_), Reply::Done) => ProofStep::Looking,
             (_, reply) => unreachable!("{reply:?} does not answer a proof"),
         };

@@ -52,10 +52,10 @@ impl ReadersMachine {
         switching
     }
 
-    pub(super) fn doing(&self, context: &OperationContext) -> String {
+    pub(super) fn status(&self, context: &OperationContext) -> String {
         match &self.stage {
-            ReadersStage::Tidying(tidying) => tidying.doing(context),
-            ReadersStage::Comparing(passes) => passes.doing(),
+            ReadersStage::Tidying(tidying) => tidying.status(context),
+            ReadersStage::Comparing(passes) => passes.status(),
             _ => "checking the gates".to_owned(),
         }
     }

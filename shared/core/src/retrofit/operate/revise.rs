@@ -63,7 +63,7 @@ impl ReviseMachine {
         ReviseMachine { stage, before }
     }
 
-    pub(super) fn doing(&self, context: &OperationContext) -> String {
+    pub(super) fn status(&self, context: &OperationContext) -> String {
         match &self.stage {
             ReviseStage::Waiting { until_ms } => format!(
                 "waiting {} s more until nothing writes by the former manifest",

@@ -130,13 +130,13 @@ impl RunMachine {
         running
     }
 
-    pub(super) fn doing(&self, context: &OperationContext) -> String {
+    pub(super) fn status(&self, context: &OperationContext) -> String {
         match &self.stage {
             Stage::Waiting => format!(
                 "waiting {} s more until no function writes what the source's former stream brought",
                 self.former_stream_until_ms.saturating_sub(context.now_ms).div_ceil(1_000)
             ),
-            Stage::Passing { passes, .. } => passes.doing(),
+            Stage::Passing { passes, .. } => passes.status(),
             Stage::Quarantine(_) | Stage::Releasing(_) => "trying what is in quarantine again".to_owned(),
             _ => "checking how far the retrofit is".to_owned(),
         }

@@ -454,7 +454,7 @@ impl SwitchMachine {
             }
             (SwitchStage::Describing(role), Reply::Table(facts)) => {
                 let role = *role;
-                context.know_table(role, facts);
+                context.set_table(role, facts);
                 match role {
                     TableRole::Source => SwitchStage::Describing(TableRole::Target),
                     _ => self.described(context),

@@ -215,7 +215,7 @@ impl World {
                 }
             }
         }
-        panic!("it never ends: {:?}", operation.doing())
+        panic!("it never ends: {:?}", operation.status())
     }
 }
 

@@ -12,8 +12,8 @@ use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::segment::Pass;
 
-/// The pause between two looks at the leases.
-const LOOK_MS: u64 = 500;
+/// The pause between two reads of the leases.
+const POLL_MS: u64 = 500;
 
 /// A tidying, as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl TidyMachine {
         machine
     }
 
-    pub(super) fn doing(&self, context: &OperationContext) -> String {
+    pub(super) fn status(&self, context: &OperationContext) -> String {
         match &self.stage {
             TidyStage::Waiting { until_ms } => format!(
                 "waiting {} s more until requests of the earlier phase have ended",
@@ -193,7 +193,7 @@ fn store(context: &OperationContext, next: RetrofitState) -> TidyStage {
 
 fn leases(context: &OperationContext, rows: &[crate::value::Item]) -> TidyStage {
     match context.held(rows) > 0 {
-        true => TidyStage::LeaseWait { until_ms: context.now_ms + LOOK_MS },
+        true => TidyStage::LeaseWait { until_ms: context.now_ms + POLL_MS },
         false => store(context, context.head().effective_since(context.seconds())),
     }
 }

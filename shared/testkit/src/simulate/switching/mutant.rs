@@ -69,6 +69,8 @@ SwitchMutant {
     StreamUnchecked = "stream-unchecked",
     /// The clock stands still while writers are stopped.
     PauseUncounted = "pause-uncounted",
+    /// The policies of a stop are removed while it goes on.
+    LiftedInStop = "lifted-in-stop",
     /// A retrofit whose writers are stopped is settled.
     SettledFromClosing = "settled-from-closing",
     /// A control table of an earlier time is believed.

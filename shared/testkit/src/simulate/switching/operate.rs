@@ -25,6 +25,8 @@ const POLICY_TURNS_MAX: usize = 8;
 const DEATHS: usize = 3;
 /// The largest error of an operator's clock.
 const SKEW_SECONDS: usize = 20;
+/// In every turn with a multiple of this number, an operator that begins lifts the policies.
+const LIFT_TURNS: u64 = 41;
 /// The role that carries changes.
 const ROLE: &str = "arn:aws:iam::1:role/replicator";
 
@@ -37,6 +39,9 @@ impl World {
             && self.random.chance(5)
         {
             return self.settle_from_closing(at);
+        }
+        if self.head.phase.is_stop() && self.has(SwitchMutant::LiftedInStop) && self.random.chance(5) {
+            return self.lift_in_stop(at);
         }
         if self.operators[at].operation.is_none() && !self.begin_operation(at) {
             return;
@@ -61,6 +66,21 @@ impl World {
         if let Ok(next) = before.switched_for_good() {
             self.head = next;
             self.turned(at, &before);
+        }
+    }
+
+    /// The same: the policies of a stop are removed, and its writers go on.
+    fn lift_in_stop(&mut self, at: usize) {
+        if self.head.exempt.is_empty() {
+            return;
+        }
+        self.bites += 1;
+        self.note(|| format!("operator {at} lifts the policies of a stop"));
+        self.head = self.head.exempting(&[]);
+        for role in [TableRole::Source, TableRole::Target] {
+            let revision =
+                self.doors.policies[index(side(role))].as_ref().map(|(_, there)| there.to_string());
+            self.set_policy(role, None, revision.as_ref());
         }
     }
 
@@ -94,7 +114,7 @@ impl World {
             self.operators[at].operation = Some(operation);
             return false;
         }
-        self.operators[at].gives_back = operation.doing().text.starts_with("taking the stop back");
+        self.operators[at].gives_back = operation.status().text.starts_with("taking the stop back");
         let reply = self.perform(at, &effect);
         if self.faults.operators && self.random.below(1_000) < DEATHS {
             self.operator_dies(at);
@@ -186,6 +206,10 @@ impl World {
 
     fn command(&mut self, stopped: bool) -> Command {
         let limits = self.limits();
+        // By the turn, not by chance: another draw would change every history with policies.
+        if !self.ending && !self.head.exempt.is_empty() && self.turns.is_multiple_of(LIFT_TURNS) {
+            return Command::Lift;
+        }
         if self.is_ending_for_good()
             || (!stopped && self.head.phase == Phase::Reversed && self.random.chance(8))
         {

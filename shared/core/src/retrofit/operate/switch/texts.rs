@@ -12,11 +12,11 @@ use crate::retrofit::operate::policies::{TABLES, direction, model, policy_unusab
 use crate::retrofit::request::TableRole;
 
 impl SwitchMachine {
-    pub(in crate::retrofit::operate) fn doing(&self, context: &OperationContext) -> String {
+    pub(in crate::retrofit::operate) fn status(&self, context: &OperationContext) -> String {
         let (closes, opens) = self.table_names(context);
         match &self.stage {
-            SwitchStage::Tidying(tidying) => tidying.doing(context),
-            SwitchStage::Comparing(passes) => format!("comparing both sides: {}", passes.doing()),
+            SwitchStage::Tidying(tidying) => tidying.status(context),
+            SwitchStage::Comparing(passes) => format!("comparing both sides: {}", passes.status()),
             SwitchStage::Proof(_) => "asking the replicator about the way back; writers may go on".to_owned(),
             _ if self.is_giving_back() => {
                 format!("taking the stop back: the writers of table `{closes}` will go on")

@@ -1,6 +1,7 @@
 //! Run, revise, abandon, and the switch of readers: what they ask for, and that a kill at any step loses nothing.
 
 use super::*;
+use crate::retrofit::control::Direction;
 use crate::retrofit::gates::Gate;
 use crate::retrofit::progress;
 use crate::retrofit::segment::Pass;
@@ -265,4 +266,93 @@ fn a_retrofit_is_given_up_even_if_its_tables_are_gone() {
     world.fails = Some(("describe", u64::MAX, FailureKind::Gone));
     let done = world.drive(Command::Abandon).unwrap();
     assert_eq!((done.end, world.head().phase), (End::Done, Phase::Abandoned), "{}", done.text());
+}
+
+/// The source is closed by a policy after a switch.
+fn closed_source() -> World {
+    let mut world = World::tidy("moved");
+    compared(&mut world);
+    world.drive(Command::Switch(by_policy())).unwrap();
+    assert!(world.denies(TableRole::Source));
+    world.effects.clear();
+    world
+}
+
+#[test]
+fn policies_are_lifted_and_a_kill_at_any_step_leaves_none() {
+    let mut whole = closed_source();
+    let done = whole.drive(Command::Lift).unwrap();
+    assert_eq!(
+        (done.end, &*done.policies),
+        (End::Done, &[(Direction::Forward, None)][..]),
+        "{}",
+        done.text()
+    );
+    assert_eq!((whole.denies(TableRole::Source), whole.head().exempt.len()), (false, 0));
+    for after in 0..whole.effects.len() {
+        let mut world = closed_source();
+        world.kill_after = Some(after);
+        assert_eq!(world.drive(Command::Lift), None);
+        world.kill_after = None;
+        // The row comes first: no command puts a policy there again that was removed.
+        assert!(world.denies(TableRole::Source) || world.head().exempt.is_empty(), "after {after}");
+        assert!(world.drive(Command::Lift).unwrap().is_success(), "after {after}");
+        assert!(!world.denies(TableRole::Source), "after {after}");
+    }
+    let again = whole.drive(Command::Lift).unwrap();
+    assert_eq!((again.end, again.policies.len()), (End::Done, 0), "{}", again.text());
+}
+
+#[test]
+fn policies_are_lifted_without_a_row_a_control_table_or_the_other_table() {
+    let mut world = closed_source();
+    world.rows.clear();
+    let done = world.drive(Command::Lift).unwrap();
+    assert_eq!((done.end, world.denies(TableRole::Source)), (End::Done, false), "{}", done.text());
+    assert!(world.rows.is_empty() && done.text().contains("has no row"), "{}", done.text());
+    for failing in ["read", "describe"] {
+        let mut world = closed_source();
+        world.rows.clear();
+        // The first table that is described is the source: the policy of the target goes.
+        world.policies.swap(0, usize::from(failing == "describe"));
+        world.fails = Some((failing, 1, FailureKind::Gone));
+        let done = world.drive(Command::Lift).unwrap();
+        assert_eq!((done.end, &world.policies), (End::Done, &[None, None]), "{failing}: {}", done.text());
+    }
+}
+
+#[test]
+fn policies_of_a_stop_are_not_lifted() {
+    let stop = |world: &mut World| {
+        let head = world.head();
+        let closing = head.to(Phase::Tidy).or_else(|_| head.to(Phase::Returning)).unwrap();
+        let closing = closing.exempting(&[ROLE.to_owned()]);
+        world.put(&RetrofitState { version: head.version + 1, ..closing }.store(Some(&head)));
+    };
+    let mut world = closed_source();
+    stop(&mut world);
+    let refused = world.drive(Command::Lift).unwrap();
+    assert_eq!((refused.end, &*refused.code), (End::Refused, "wrong-phase"), "{}", refused.text());
+    assert!(world.denies(TableRole::Source));
+    // Nor those of a stop that begins before the policy is removed.
+    let mut world = closed_source();
+    let outcome = faults_tests::played(&mut world, Command::Lift, |world, _, effect| {
+        if let Effect::Policy(TableRole::Source) = effect
+            && !world.head().phase.is_stop()
+        {
+            stop(world);
+        }
+        None
+    });
+    assert_eq!((outcome.end, &*outcome.code), (End::Failed, "retrofit-raced"), "{}", outcome.text());
+    assert!(world.denies(TableRole::Source), "the stop goes on");
+}
+
+#[test]
+fn a_policy_that_cannot_be_removed_is_named_with_the_command_that_goes_on() {
+    let mut world = closed_source();
+    world.fails = Some(("set-policy", u64::MAX, FailureKind::Denied));
+    let failed = world.drive(Command::Lift).unwrap();
+    assert_eq!((failed.end, failed.open), (End::Failed, OpenTable::Neither), "{}", failed.text());
+    assert_eq!(failed.next.as_deref(), Some("keyfold retrofit switch moved --lift"));
 }

@@ -27,7 +27,7 @@ pub(super) fn played(
             }
         }
     }
-    panic!("it never ends: {:?}", operation.doing())
+    panic!("it never ends: {:?}", operation.status())
 }
 
 pub(super) fn failure(kind: FailureKind) -> Failure {
@@ -75,8 +75,8 @@ fn any_command_takes_off_a_policy_that_a_killed_operator_left() {
     let before = world.head();
     let stopped = before.closing("target-stream").unwrap().exempting(&[ROLE.to_owned()]);
     world.put(&stopped.to(Phase::Tidy).unwrap().store(Some(&before)));
-    let door = stopped.door(control::Direction::Forward);
-    let policy = stopped.policy("arn:source", door, None).unwrap().unwrap();
+    let access = stopped.write_access(control::Direction::Forward);
+    let policy = stopped.policy("arn:source", access, None).unwrap().unwrap();
     world.policies[0] = Some((policy, 0));
     let outcome = world.drive(Command::Tidy(Tidy { limits: Limits::LOCAL })).unwrap();
     assert_eq!(outcome.open, OpenTable::Source, "{}", outcome.text());

@@ -66,8 +66,9 @@ fn command(name: &str, phase: Phase, command: Command) -> String {
 
 fn table(name: &str) -> String {
     let mut lines = vec![
-        "| phase | `run` | `switch` | `switch --back` | `finish` | `revise` | `abandon` |".to_owned(),
-        "|---|---|---|---|---|---|---|".to_owned(),
+        "| phase | `run` | `switch` | `switch --back` | `switch --lift` | `finish` | `revise` | `abandon` |"
+            .to_owned(),
+        "|---|---|---|---|---|---|---|---|".to_owned(),
     ];
     for phase in PHASES {
         if row(name, phase).is_none() {
@@ -79,6 +80,7 @@ fn table(name: &str) -> String {
             command(name, phase, Command::Run(Run::default())),
             command(name, phase, Command::Switch(there.clone())),
             command(name, phase, Command::Switch(Switch { back: true, ..there })),
+            command(name, phase, Command::Lift),
             command(name, phase, Command::Finish(finish)),
             command(name, phase, Command::Revise(Revise { limits: Limits::LOCAL })),
             command(name, phase, Command::Abandon),
