@@ -47,6 +47,7 @@ fn table(template: &Template, resource: &Resource<'_>, source: &str) -> Result<T
     let properties = resource.node.get("Properties").and_then(|node| template.resolved(node));
     let value = properties.as_ref().map_or(Value::Null, json);
     let at = At { source, value: &value, path: format!("line {}: {}", resource.line, resource.id) };
+    known_names(&at)?;
     let mut draft = if resource.kind == "AWS::Serverless::SimpleTable" {
         simple(&at)?
     } else {
@@ -67,6 +68,26 @@ fn table(template: &Template, resource: &Resource<'_>, source: &str) -> Result<T
         draft.notes.push("the template creates it on a condition".to_owned());
     }
     Ok(draft)
+}
+
+/// Checks that all names of attributes and indexes are known, at least by the default of a parameter.
+fn known_names(at: &At<'_>) -> Result<(), ReadError> {
+    for (name, member) in at.members() {
+        match name {
+            "AttributeName" | "IndexName" => known_name(&member)?,
+            "NonKeyAttributes" => member.elements().iter().try_for_each(known_name)?,
+            "PrimaryKey" => member.get("Name").iter().try_for_each(known_name)?,
+            _ => known_names(&member)?,
+        }
+    }
+    at.elements().iter().try_for_each(known_names)
+}
+
+fn known_name(at: &At<'_>) -> Result<(), ReadError> {
+    match at.value {
+        Value::String(text) if !text.contains("${") => Ok(()),
+        _ => Err(at.error(Problem::UnknownName)),
+    }
 }
 
 /// SAM's short form: one key, `id` by default.

@@ -84,6 +84,11 @@ pub enum Problem {
     /// A name that is unknown in the format.
     #[error("`{}` is not known here", OneLine(.0))]
     UnknownWord(String),
+    /// A name that only a deployment knows.
+    #[error(
+        "the name is an expression that only a deployment knows: write the name, or give its parameter a `Default`"
+    )]
+    UnknownName,
     /// More of something than the limit.
     #[error("there are more than {max} {what}")]
     TooMany { max: usize, what: &'static str },
@@ -104,7 +109,9 @@ impl ReadError {
             Problem::NotUtf8 | Problem::Syntax(_) => "init-syntax",
             Problem::UnknownFormat | Problem::OtherService(_) | Problem::NoTable => "init-not-a-model",
             Problem::Version { .. } => "init-version",
-            Problem::Missing(_) | Problem::NotText | Problem::UnknownWord(_) => "init-malformed",
+            Problem::Missing(_) | Problem::NotText | Problem::UnknownWord(_) | Problem::UnknownName => {
+                "init-malformed"
+            }
             Problem::NotAnItem => "init-not-an-item",
             Problem::ItemsOfNoTable | Problem::NoKey => "init-no-key",
         }

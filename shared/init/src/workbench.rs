@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::model::{AttributeKind, Precision};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::json::{self, Bounds};
+use keyfold_core::model::{AttributeKind, Precision, ScalarType};
+use keyfold_core::value::{AttributeValue, Item, Number};
+use serde_json::{Value, json};
 
 use crate::cursor::At;
 use crate::describe::{INDEXES_MAX, projection, scalar};
@@ -12,7 +14,7 @@ use crate::draft::{
     Draft, EntityDraft, IndexDraft, QuestionDraft, Rank, SampledItem, TableDraft, WhenDraft, kind_of_letter,
 };
 use crate::error::{Problem, ReadError};
-use crate::items::{ITEMS_MAX, read_item};
+use crate::items::ITEMS_MAX;
 use crate::mcp::{ENTITIES_MAX, TABLES_MAX};
 use crate::{name, template};
 
@@ -79,7 +81,8 @@ fn read_table(at: &At<'_>, root: &At<'_>) -> Result<TableDraft, ReadError> {
     }
     sample_formats(at, &mut table);
     for row in at.list("TableData").iter().take(ITEMS_MAX) {
-        table.items.push(SampledItem { item: read_row(row)?, entity: None });
+        let item = read_row(row, &table)?;
+        table.items.push(SampledItem { item, entity: None });
     }
     facets(at, &mut table)?;
     for schema in [at.get("ModelSchema"), root.get("ModelSchema")].into_iter().flatten().take(1) {
@@ -103,11 +106,71 @@ fn key_attributes(keys: &At<'_>, table: &mut TableDraft) -> Result<(String, Opti
     Ok((partition, sort))
 }
 
-/// A row: an item in DynamoDB's notation. Empty cells are absent attributes.
-fn read_row(at: &At<'_>) -> Result<Item, ReadError> {
-    let mut item = read_item(at)?;
-    item.retain(|_, value| !is_blank(value));
-    Ok(item)
+/// A row. Each cell is in DynamoDB's notation, or plain, or plain under the letter of a type. Empty cells are absent
+/// attributes.
+fn read_row(at: &At<'_>, table: &TableDraft) -> Result<Item, ReadError> {
+    let mut item = Vec::new();
+    for (name, at) in at.members() {
+        let value = cell(at.value).ok_or_else(|| at.error(Problem::NotAnItem))?;
+        item.push((name.into(), as_declared(value, at.value, name, table)));
+    }
+    if item.is_empty() {
+        return Err(at.error(Problem::NotAnItem));
+    }
+    item.retain(|(_, value)| !is_blank(value));
+    Ok(item.into())
+}
+
+fn cell(value: &Value) -> Option<AttributeValue> {
+    match value.as_object().map(|members| members.iter().collect::<Vec<_>>()).as_deref() {
+        Some([(letter, inner)]) => {
+            let strict = json!({ "cell": value }).to_string();
+            let strict =
+                json::is_typed(&strict).ok().filter(|typed| *typed).and(json::read_item(&strict).ok());
+            strict.and_then(|item| item.get("cell").cloned()).or_else(|| under_letter(letter, inner))
+        }
+        _ => None,
+    }
+    .or_else(|| json::read_plain(&value.to_string(), Bounds::DEFAULT).ok())
+}
+
+/// A plain value under the letter of its type, such as `{"N": 5}`, `{"BOOL": "true"}` or `{"M": {"city": "Oslo"}}`.
+fn under_letter(letter: &str, inner: &Value) -> Option<AttributeValue> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    let typed = match (letter, inner) {
+        ("S" | "N", _) => json!({ letter: text(inner)? }),
+        ("BOOL", Value::String(word)) => json!({ letter: word.to_lowercase().parse::<bool>().ok()? }),
+        ("NULL", _) => json!({ letter: true }),
+        ("SS" | "NS", Value::Array(list)) => {
+            json!({ letter: list.iter().map(text).collect::<Option<Vec<_>>>()? })
+        }
+        ("M" | "L", Value::String(written)) => {
+            return under_letter(letter, &serde_json::from_str(written).ok()?);
+        }
+        ("M", Value::Object(members)) => {
+            let member = |(name, value): (&String, &Value)| Some((name.clone(), cell(value)?));
+            return Some(AttributeValue::M(members.iter().map(member).collect::<Option<_>>()?));
+        }
+        ("L", Value::Array(list)) => {
+            return Some(AttributeValue::L(list.iter().map(cell).collect::<Option<_>>()?));
+        }
+        _ => return None,
+    };
+    json::read_item(&json!({ "cell": typed }).to_string()).ok()?.get("cell").cloned()
+}
+
+/// A plain text as the number that the model declares, as in rows from a spreadsheet.
+fn as_declared(value: AttributeValue, source: &Value, name: &str, table: &TableDraft) -> AttributeValue {
+    let is_number = table.scalars.get(name) == Some(&ScalarType::N)
+        || table.attributes.get(name).is_some_and(|known| known.kind == Some(AttributeKind::Number));
+    match source.as_str().filter(|_| is_number).and_then(|text| text.parse::<Number>().ok()) {
+        Some(number) => AttributeValue::N(number.to_string()),
+        None => value,
+    }
 }
 
 fn is_blank(value: &AttributeValue) -> bool {
@@ -154,7 +217,7 @@ fn facets(at: &At<'_>, table: &mut TableDraft) -> Result<(), ReadError> {
         let mut rows: Vec<Item> = Vec::new();
         let mut views = 0;
         for row in facet.list("TableData").iter().take(ITEMS_MAX) {
-            let item = read_row(row)?;
+            let item = read_row(row, table)?;
             match seen.get(&identity(&item, table)) {
                 Some(_) => views += 1,
                 None => {

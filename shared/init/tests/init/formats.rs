@@ -37,6 +37,66 @@ fn a_workbench_model_gives_entities_by_facet_with_the_templates_of_their_aliases
     assert!(report.agrees() && report.items == 4, "{:?}", report.proofs);
 }
 
+/// Rows from spreadsheets and scripts: plain cells, cells in DynamoDB's notation, plain values under a type's letter.
+#[test]
+fn rows_of_a_workbench_model_can_mix_notations() {
+    let rows = [
+        (r#""seconds":{"N":"180"}"#, r#""seconds":{"N":180},"live":{"BOOL":"True"},"tags":{"SS":["a"]}"#),
+        (
+            r#""artistId":{"S":"a1"},"songId":{"S":"s1"}"#,
+            r#""artistId":"a1","songId":{"S":"s1"},"by":{"M":{"city":"Oslo"}}"#,
+        ),
+        (
+            r#""seconds":{"N":"200"}"#,
+            r#""seconds":"200","live":{"BOOL":false},"by":{"M":"{\"city\":\"Rome\"}"},"none":"""#,
+        ),
+    ];
+    let text = rows.iter().fold(WORKBENCH.to_owned(), |text, (strict, mixed)| text.replace(strict, mixed));
+    let report = import(&[&text]);
+    has(
+        &report,
+        &[
+            "partition = \"ARTIST#{artistId}\"",
+            "seconds = \"number\"",
+            "live = \"boolean\"",
+            "by = \"map\"",
+            "tags = \"string-set\"",
+        ],
+    );
+    assert!(report.agrees() && report.items == 4, "{:?}", report.proofs);
+    assert!(!report.manifest.contains("none"), "an empty cell is no attribute: {}", report.manifest);
+}
+
+#[test]
+fn a_call_of_the_terraform_module_is_a_table() {
+    let report = import(&[r#"
+module "orders" {
+  source    = "terraform-aws-modules/dynamodb-table/aws"
+  version   = "~> 4.0"
+  name      = "orders"
+  hash_key  = "customer"
+  range_key = "placed"
+  ttl_enabled        = true
+  ttl_attribute_name = "expires"
+  attributes = [
+    { name = "customer", type = "S" },
+    { name = "placed", type = "N" },
+    { name = "state", type = "S" },
+  ]
+  global_secondary_indexes = [
+    { name = "byState", hash_key = "state", range_key = "placed", projection_type = "INCLUDE", non_key_attributes = ["total"] },
+  ]
+  autoscaling_enabled = true
+}
+"#]);
+    let table = model(&report).table("orders").unwrap().clone();
+    has(
+        &report,
+        &["placed = { type = \"number\", required = true }", "ttl = \"expires\"", "projection = [\"total\"]"],
+    );
+    assert_eq!((table.name.as_str(), table.indexes[0].name.as_str()), ("orders", "byState"));
+}
+
 #[test]
 fn a_template_gives_tables_with_the_defaults_of_its_parameters() {
     let report = import(&[CLOUDFORMATION]);
@@ -52,6 +112,14 @@ fn a_template_gives_tables_with_the_defaults_of_its_parameters() {
     );
     assert_eq!(model(&report).table("Small").unwrap().partition.name, "id");
     assert!(report.notes.iter().any(|note| note.contains("Kinesis")), "{:?}", report.notes);
+}
+
+#[test]
+fn names_of_attributes_can_be_parameters_with_defaults() {
+    let text = CLOUDFORMATION
+        .replace("Default: dev }", "Default: dev }\n  Key: { Type: String, Default: orderId }")
+        .replace("AttributeName: orderId", "AttributeName: !Ref Key");
+    has(&import(&[&text]), &["partition = \"orderId\"", "[tables.Small]"]);
 }
 
 #[test]

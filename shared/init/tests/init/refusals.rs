@@ -62,6 +62,20 @@ fn a_mistake_has_its_place() {
 }
 
 #[test]
+fn a_name_that_only_a_deployment_knows() {
+    let table = "Resources:\n  A:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      KeySchema: [{ AttributeName: NAME, KeyType: HASH }]\n";
+    for name in ["!Ref Key", "!Sub 'x${Key}'", "!ImportValue key"] {
+        says(
+            &table.replace("NAME", name),
+            "init-malformed",
+            "`model.json`: line 3: A.KeySchema[0].AttributeName: the name is an expression that only a deployment knows: write the name, or give its parameter a `Default`",
+        );
+    }
+    let simple = "Resources:\n  A:\n    Type: AWS::Serverless::SimpleTable\n    Properties: { PrimaryKey: { Name: !Ref Key } }\n";
+    assert!(refused(simple).to_string().contains("PrimaryKey.Name"), "never `id` instead");
+}
+
+#[test]
 fn deep_nesting_ends() {
     let brackets = "[".repeat(100_000);
     assert_eq!(refused(&brackets).code(), "init-syntax");
