@@ -209,7 +209,8 @@ async fn table(model: &Model, client: &Client, table: &Table, findings: &mut Fin
     rights(client, table, &found, findings).await;
 }
 
-/// The right to query the table and those of its indexes that exist.
+/// The right to query the table and those of its indexes that exist. No other right can be tried without a write, a scan or
+/// a right of its own (`iam:SimulatePrincipalPolicy`).
 async fn rights(client: &Client, table: &Table, found: &TableDiff, findings: &mut Findings) {
     let id = &table.id;
     let lacking = |name: &str| {
@@ -233,7 +234,10 @@ async fn rights(client: &Client, table: &Table, found: &TableDiff, findings: &mu
         }
     }
     match denied.is_empty() {
-        true => findings.ok("rights", format!("`{id}`: queries of the table and its indexes are allowed")),
+        true => {
+            let says = "queries of the table and its indexes are allowed; no other right is tested, such as to write";
+            findings.ok("rights", format!("`{id}`: {says}"));
+        }
         false => findings.add(
             "rights",
             State::Problem,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyfold_harness::{Between, Proxy, Request};
 use serde_json::{Value, json};
 
-use crate::support::{Site, event, keyfold_in, stdout};
+use crate::support::{Site, assert_words, event, keyfold_in, stdout};
 
 /// A site, with the findings of the doctor at an endpoint: check, state and what to do.
 fn findings(site: &Site, endpoint: &str) -> (Option<i32>, Vec<[String; 3]>) {
@@ -45,6 +45,7 @@ async fn a_sound_deployment_has_no_problem_and_every_gap_says_what_to_do() {
     for check in ["manifest", "region", "credentials", "endpoint", "table", "rights", "versions"] {
         assert_found(&found, check, "ok", "");
     }
+    assert_words(&stdout(&site.run(&["doctor"])), &["no other right is tested"]);
 }
 
 /// Denies queries of an index, or everything with a reason.
