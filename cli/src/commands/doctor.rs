@@ -209,8 +209,8 @@ async fn table(model: &Model, client: &Client, table: &Table, findings: &mut Fin
     rights(client, table, &found, findings).await;
 }
 
-/// The right to query the table and those of its indexes that exist. No other right can be tried without a write, a scan or
-/// a right of its own (`iam:SimulatePrincipalPolicy`).
+/// The right to query the table and those of its indexes that exist. No other right can be tested without a write or a scan, or
+/// without the right `iam:SimulatePrincipalPolicy`.
 async fn rights(client: &Client, table: &Table, found: &TableDiff, findings: &mut Findings) {
     let id = &table.id;
     let lacking = |name: &str| {
