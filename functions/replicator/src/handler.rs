@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use keyfold_core::retrofit::{ChangeKind, Received};
-use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, look_at_late, replicate};
+use keyfold_dynamo::retrofit::{ReplicateOptions, Replicated, RequestSender, examine_late, replicate};
 use keyfold_edge::{FunctionError, Handled, Invocation};
 use serde_json::Value;
 use tokio::time::timeout_at;
@@ -74,7 +74,7 @@ async fn carry_over(
     let before = sender.spent();
     let mut done = match late {
         None => replicate(sender, records, &options).await,
-        Some(epoch) => look_at_late(sender, &records, epoch, &options).await,
+        Some(epoch) => examine_late(sender, &records, epoch, &options).await,
     };
     report.spend(&before, &sender.spent());
     // A cached state row must not cause records to be dropped.
@@ -85,12 +85,12 @@ async fn carry_over(
         done = Replicated::again(batch.records.len(), sender.job().mapping().name());
     }
     report.count(&done);
-    tell_failure(report, &done, sender);
+    log_failure(report, &done, sender);
     if is_late {
         // Records that are not late, or also in the open table, leave the closed table unchanged.
         report.late = report.written + report.quarantined;
     } else {
-        tell_lag(replicator, sender, &batch, &done, stop).await;
+        note_lag(replicator, sender, &batch, &done, stop).await;
     }
     let numbers: Vec<_> = done.failed.iter().map(|&at| batch.records[at].sequence()).collect();
     match numbers.iter().all(|number| number.is_some_and(|number| !number.is_empty())) {
@@ -114,7 +114,7 @@ async fn note_set_aside(
     Ok(answer(None))
 }
 
-fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) {
+fn log_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) {
     if let Some(error) = &done.error {
         report.code = error.code();
         tracing::warn!(
@@ -134,7 +134,7 @@ fn tell_failure(report: &mut Report, done: &Replicated, sender: &RequestSender) 
 
 /// Records the replicator's lag periodically, for `status`. Nothing depends on it, so its failure does not fail the
 /// batch.
-async fn tell_lag(
+async fn note_lag(
     replicator: &Replicator,
     sender: &RequestSender,
     batch: &StreamBatch<'_>,

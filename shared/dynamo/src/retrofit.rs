@@ -33,7 +33,7 @@ mod worker_lease;
 pub use backfill::{SliceEnd, Watch, backfill_slice};
 pub use finalise::finalise_slice;
 pub use keyfold_core::retrofit::control::RetrofitState;
-pub use late::look_at_late;
+pub use late::examine_late;
 pub use operator::{Operator, limits};
 pub use options::{IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions};
 pub use pass::{PassEnd, PassOptions, PassWatch};

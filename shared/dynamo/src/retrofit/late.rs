@@ -14,7 +14,7 @@ use keyfold_core::retrofit::TaskResult;
 
 /// Looks at every record: one that came too late can stand before one of the retrofit's own. Records of one item in their order,
 /// different items at once. The sender's job writes the records' table; the epoch is that of their stream.
-pub async fn look_at_late(
+pub async fn examine_late(
     sender: &RequestSender,
     records: &[Received],
     epoch: Epoch,
@@ -45,7 +45,7 @@ impl RequestSender {
             Delivery::Carry(job) => by(job).redrive(&records).await,
             Delivery::Late { job, epoch } => {
                 let records: Vec<Received> = records.into_iter().map(Received::Change).collect();
-                let looked = look_at_late(&by(job), &records, epoch, &ReplicateOptions::default()).await;
+                let looked = examine_late(&by(job), &records, epoch, &ReplicateOptions::default()).await;
                 looked.error.map_or(Ok(looked.failed.is_empty()), Err)
             }
             Delivery::Nothing => Ok(true),

@@ -1,11 +1,12 @@
-//! The use of a record, by the table whose stream it came from and the phase.
+//! The use of a record, by the table whose stream it came from and the phase. After a switch (`reversed`), a record of the target is carried
+//! to the source, and one of the source is late: `protocol/late.rs` decides whether it is noted.
 
 use super::{Direction, RetrofitState};
 use crate::retrofit::fence::Epoch;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::Mapping;
 
-/// What becomes of the records of a batch.
+/// The use of the records of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delivery {
     /// They are carried to the other table.
@@ -17,12 +18,13 @@ pub enum Delivery {
         /// The epoch of the records' stream.
         epoch: Epoch,
     },
-    /// Nothing: the other table was never open, or is not followed now. The replicator then fails the batch, unless it comes from the target.
+    /// None: the other table was never open, or its changes are not carried now. The replicator (`Replicator::open`) then fails a batch of the
+    /// source, so that Lambda keeps its records, and ignores one of the target.
     Nothing,
 }
 
 impl RetrofitState {
-    /// What becomes of records of the source's stream, or, if they lead back, of the target's.
+    /// The use of records of the source's stream or, if `records_lead` is `Reverse`, of the target's.
     pub fn delivery(&self, mapping: &Mapping, records_lead: Direction) -> Delivery {
         let Some(carried) = self.phase.direction() else { return Delivery::Nothing };
         let (there, back) = (self.job(mapping.clone()), self.reverse_job(mapping));

@@ -195,6 +195,7 @@ fn segments(context: &OperationContext) -> ReviseStage {
 fn carried_on(context: &OperationContext, before: &RetrofitState, rows: &[Item]) -> ReviseStage {
     let job = context.head().job(context.mapping.clone());
     let mut writes = Vec::new();
+    // A checkpoint of the former mapping would be refused, and the segment would start from the beginning.
     for row in rows {
         match progress::carry_on(&job, before.mapping.as_str(), row) {
             Ok(write) => writes.extend(write),

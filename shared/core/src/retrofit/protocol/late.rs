@@ -95,7 +95,7 @@ impl Late {
                 self.phase = LatePhase::ReadingSource;
                 Turn::Send(Request::Get { role: TableRole::Source, key: self.key.clone() })
             }
-            (LatePhase::ReadingSource, Response::Item(source)) => match self.is_said(job, source.as_ref()) {
+            (LatePhase::ReadingSource, Response::Item(source)) => match self.is_equal(job, source.as_ref()) {
                 true => Turn::Done(TaskResult::Unchanged),
                 // Not an application's write: the service deletes items whose time to live is over in each table at another time.
                 false if self.record.kind == (ChangeKind::Remove { expired: true }) => self.repair(job),
@@ -137,7 +137,7 @@ impl Late {
     }
 
     /// True if the open table has the same content.
-    fn is_said(&self, job: &Job, source: Option<&Item>) -> bool {
+    fn is_equal(&self, job: &Job, source: Option<&Item>) -> bool {
         let Ok(wanted) = source.map_or(Ok(None), |item| job.mapping().carried(Cow::Borrowed(item))) else {
             return false;
         };
