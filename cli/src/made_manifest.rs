@@ -69,7 +69,7 @@ impl MadeManifest {
             return Ok(false);
         }
         let report = keyfold_init::init(drafts, Options::default())?;
-        std::fs::write(self.path(), report.manifest).context("cannot write the made manifest")?;
+        std::fs::write(self.path(), report.manifest).context("cannot write the generated manifest")?;
         Ok(true)
     }
 }

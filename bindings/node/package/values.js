@@ -41,11 +41,11 @@ const fromBase64 = (text) => {
 const isNumberValue = (value) =>
   value instanceof ExactNumber || (typeof value.toAttributeValue === "function" && typeof value.value === "string");
 
-const wrong = (value) => new TypeError(`a ${value?.constructor?.name ?? typeof value} is no value of DynamoDB`);
+const wrong = (value) => new TypeError(`a ${value?.constructor?.name ?? typeof value} cannot be stored in DynamoDB`);
 
 const digits = (value) => {
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw new TypeError("DynamoDB has no such number");
+    if (!Number.isFinite(value)) throw new TypeError("DynamoDB cannot store this number");
     return String(value);
   }
   return typeof value === "bigint" ? value.toString() : value.value;
@@ -80,13 +80,13 @@ export const toTyped = (value) => {
 const setToTyped = (set) => {
   const values = [...set];
   const [first] = values;
-  if (values.length === 0) throw new TypeError("DynamoDB has no empty sets");
+  if (values.length === 0) throw new TypeError("DynamoDB cannot store an empty set");
   if (typeof first === "string" && values.every((one) => typeof one === "string")) return { SS: values };
   if (isBytes(first) && values.every(isBytes)) return { BS: values.map(toBase64) };
   const isNumber = (one) =>
     typeof one === "number" || typeof one === "bigint" || (typeof one === "object" && one !== null && isNumberValue(one));
   if (values.every(isNumber)) return { NS: values.map(digits) };
-  throw new TypeError("a set holds texts, or numbers, or bytes");
+  throw new TypeError("a set has only strings, only numbers or only bytes");
 };
 
 /** The names of an item's attributes. A text or a list has names too, for JavaScript, and is no item. */

@@ -29,13 +29,13 @@ pub(crate) struct AdviseArgs {
     /// Add the new indexes, and the retrofit that fills them, to the manifest.
     #[arg(long)]
     write: bool,
-    /// Say why this question is served so, and what the next best would cost.
+    /// Explain the choice for this question, and what the next best would cost.
     #[arg(long, value_name = "QUESTION")]
     explain: Option<String>,
-    /// The most dollars a month. Above it, the command fails and writes nothing.
+    /// The maximum price, in dollars per month. Above it, the command fails and writes nothing.
     #[arg(long, value_name = "DOLLARS")]
     budget: Option<f64>,
-    /// The most global indexes of a table, those that exist included.
+    /// The maximum number of global indexes of a table, existing ones included.
     #[arg(long, default_value_t = keyfold_advise::GLOBAL_INDEXES_MAX, value_name = "N")]
     global_max: usize,
     /// The tables do not exist yet: they may get local indexes, and nothing has to be filled.

@@ -31,7 +31,7 @@ pub(crate) struct BundleArgs {
     /// With --stage: a global index that the live table already has.
     #[arg(long, value_name = "TABLE.INDEX", requires = "stage")]
     pub(crate) have: Vec<String>,
-    /// The processor that compressed zips are for. Of programs, and of zips that are not compressed, it is known.
+    /// The processor that compressed zips are for. Keyfold reads it from programs and uncompressed zips itself.
     #[arg(long, value_name = "PROCESSOR", value_parser = ["arm64", "x86_64"])]
     pub(crate) architecture: Option<String>,
     /// Copy the folder to this place, which must be in the stack's region. Needs the AWS CLI.
@@ -64,7 +64,7 @@ pub(super) fn run(globals: &Globals, args: &BundleArgs, out: &Output) -> anyhow:
     let plain = serde_json::to_vec(&plain)?;
     if plain.len() > template::TEMPLATE_BYTES_MAX {
         bail!(
-            "the template has {} bytes, and AWS takes {}\nhint: deploy fewer retrofits with this stack (`[deploy] retrofits`)",
+            "the template has {} bytes; CloudFormation accepts at most {}\nhint: deploy fewer retrofits with this stack (`[deploy] retrofits`)",
             plain.len(),
             template::TEMPLATE_BYTES_MAX
         );
@@ -160,19 +160,19 @@ fn code(binary: &str, folder: &Path) -> anyhow::Result<(PathBuf, Vec<u8>)> {
 fn program(path: &Path, bytes: &[u8]) -> anyhow::Result<Architecture> {
     if bytes.len() > FUNCTION_BYTES_MAX {
         bail!(
-            "`{}` has {} bytes, and Lambda takes {FUNCTION_BYTES_MAX}\nhint: build it with --release",
+            "`{}` has {} bytes; Lambda accepts at most {FUNCTION_BYTES_MAX}\nhint: build it with --release",
             path.display(),
             bytes.len()
         );
     }
-    architecture(bytes).with_context(|| format!("`{}` is no program for Lambda", path.display()))
+    architecture(bytes).with_context(|| format!("`{}` is not a program for Lambda", path.display()))
 }
 
 /// The processor of the program in a zip. A compressed one is what the arguments say.
 fn packed(path: &Path, bytes: &[u8], said: Option<&str>) -> anyhow::Result<Architecture> {
     let name = path.display();
     let Some((b"bootstrap", program)) = zip::first(bytes) else {
-        bail!("`{name}` is no zip whose first file is `bootstrap`");
+        bail!("`{name}` is not a zip whose first file is `bootstrap`");
     };
     let said = said.map(|said| if said == "arm64" { Architecture::Arm64 } else { Architecture::X86 });
     match (program, said) {
@@ -208,7 +208,8 @@ struct Place {
 impl Place {
     fn parse(text: &str) -> anyhow::Result<Place> {
         let path = text.strip_prefix("s3://").filter(|path| !path.is_empty() && !path.starts_with('/'));
-        let path = path.with_context(|| format!("`{text}` is no place in S3: write s3://BUCKET/PREFIX"))?;
+        let path =
+            path.with_context(|| format!("`{text}` is not an address in S3: write s3://BUCKET/PREFIX"))?;
         let (bucket, prefix) = path.split_once('/').unwrap_or((path, ""));
         let prefix = prefix.trim_end_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };

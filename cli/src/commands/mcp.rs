@@ -43,7 +43,7 @@ pub(crate) struct McpArgs {
     /// The folder with the count of the day's units [default: keyfold in your user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
-    /// Print the least IAM policy for this server, and end.
+    /// Print the smallest IAM policy that this server needs, and exit.
     #[arg(long)]
     pub(crate) policy: bool,
 }

@@ -184,7 +184,7 @@ fn assignment(table: &Table, text: &str) -> anyhow::Result<(String, AttributeVal
     let typed = match table.attributes.get(name).map(|attribute| attribute.kind) {
         Some(Number) => AttributeValue::N(value.to_owned()),
         Some(Boolean) => AttributeValue::Bool(
-            value.parse().with_context(|| format!("attribute `{name}` is `true` or `false`"))?,
+            value.parse().with_context(|| format!("attribute `{name}` must be `true` or `false`"))?,
         ),
         Some(String | Timestamp(_) | Date) | None => AttributeValue::S(value.to_owned()),
         Some(_) => anyhow::bail!("attribute `{name}` is not a plain value: write `{name}:=JSON`"),

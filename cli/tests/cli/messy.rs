@@ -162,7 +162,7 @@ async fn a_manifest_is_mended_while_the_retrofit_runs() {
     assert_eq!((&plan["refused"], &plan["mended"][0]["items"]), (&json!(0), &json!(3)), "{plan}");
     live.refused(&REPAIR, &["mapping-changed", "keyfold retrofit revise"]);
     let revised = live.done(&["revise", "fill"]);
-    assert!(revised["said"].as_str().unwrap().contains("nothing else"), "{revised}");
+    assert!(revised["said"].as_str().unwrap().contains("and no others"), "{revised}");
     // Finished segments still count; only the changes of the corrected manifest are applied.
     assert_eq!(live.done(&["status", "fill"])["segmentsDone"], 4);
     let repaired = live.done(&REPAIR);

@@ -486,7 +486,14 @@ async fn plan_prints_what_changes_by_entity_and_attribute_and_tries_the_way_back
     let shown = text("fill");
     assert_words(
         &shown,
-        &["what changes on items", "nothing else does", "order", "StatePK", "added", "byState"],
+        &[
+            "attributes that the retrofit changes",
+            "it changes no others",
+            "order",
+            "StatePK",
+            "added",
+            "byState",
+        ],
     );
     let shown = text("moved");
     let words = [

@@ -149,7 +149,11 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     let target = [2, 3, 4].map(event_key);
     let held = async |keys: &[Item]| site.items("ResourceAccessAuditV2", keys).await;
     assert!(held(&target[..1]).await[0].contains_key("keyfold_tombstone"));
-    refuses(&site, &["switch", "auditV2", "--check"], &["tombstones: `switch` deletes them first"]);
+    refuses(
+        &site,
+        &["switch", "auditV2", "--check"],
+        &["the target has tombstones", "`switch` deletes them first"],
+    );
 
     // It is interrupted while it waits, and the same command continues.
     let stay = ["switch", "auditV2", "--writers", "stay"];

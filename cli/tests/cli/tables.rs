@@ -52,7 +52,7 @@ async fn everything_missing_is_created_and_then_nothing_differs() {
     assert!(!same, "they differ");
     let steps = json!([
         "switch the stream on, with both images",
-        "let items go when the time in `gone` is over",
+        "switch time to live on, with the time in `gone`",
         "add index `byDay`",
         "add index `byStatus`"
     ]);
@@ -100,7 +100,7 @@ async fn a_difference_that_dynamodb_cannot_change_is_shown_and_then_nothing_is_c
         [
             "the key of index `byStatus` is partition `day`, sort `status` instead of partition `status`, sort `day`",
             "index `ofDay` is missing",
-            "its items go by `day` instead of `gone`",
+            "its time to live is in `day` instead of `gone`",
         ]
     );
     assert_eq!(differences("extras"), ["index `forgotten` is not in the manifest"]);

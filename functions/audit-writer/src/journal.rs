@@ -77,11 +77,11 @@ pub(crate) enum JournalError {
     Write(#[from] WriteError),
     #[error("there was no time left")]
     TimedOut,
-    #[error("there is no randomness for a chain's id")]
+    #[error("the system gave no random bytes for a chain's id")]
     NoRandom,
-    #[error("a row before it is not known to be written")]
+    #[error("it is unknown whether the row before it was written")]
     Ended,
-    #[error("a row is no JSON")]
+    #[error("a row is not JSON")]
     NoJson,
 }
 

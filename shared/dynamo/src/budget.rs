@@ -75,7 +75,7 @@ pub enum BudgetError {
     )]
     Reserved { most: f64 },
     /// No random bytes are available.
-    #[error("the machine gives no random bytes")]
+    #[error("the system gives no random bytes")]
     NoRandom,
     /// The rows could not be read or written, so no caller is answered.
     #[error(transparent)]

@@ -641,7 +641,7 @@ function progressOf(body) {
     body.denied.length > 0 && h("ul", { class: "plain", id: "denied" }, body.denied.map((one) => h("li", {}, `Writes of ${one.who} to table `, h("code", {}, one.table), " are denied."))),
     body.segments > 0 && h("progress", { max: body.segments, value: body.segmentsDone, "aria-label": "Segments backfilled" }),
     FILLING.includes(body.phase) && h("h2", {}, "Gates"),
-    !FILLING.includes(body.phase) ? null : body.gates.length === 0 ? h("p", { class: "good" }, "All gates are open: you can cut over.")
+    !FILLING.includes(body.phase) ? null : body.gates.length === 0 ? h("p", { class: "good" }, "Nothing blocks the switch.")
       : [h("p", {}, "You cannot switch yet:"), h("ul", { class: "plain", id: "gates" }, body.gates.map((gate) => h("li", {}, ticked(gate.message), " ", h("code", { class: "lead" }, gate.code))))],
     h("h2", {}, "Passes"),
     body.passes.length === 0 ? h("p", { class: "lead" }, "There is none yet.") : passes(body),

@@ -58,7 +58,7 @@ pub enum ServeError {
     #[error(transparent)]
     Keys(#[from] SealError),
     /// The client does not speak MCP.
-    #[error("the client sent no MCP request: {0}")]
+    #[error("the client did not send an MCP request: {0}")]
     Start(String),
     /// The server failed.
     #[error("the server failed: {0}")]

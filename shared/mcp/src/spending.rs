@@ -51,7 +51,7 @@ pub enum SpendingError {
     #[error(transparent)]
     Format(#[from] UnknownFormat),
     /// No random bytes are available.
-    #[error("the machine gives no random bytes")]
+    #[error("the system gives no random bytes")]
     NoRandom,
 }
 

@@ -16,7 +16,7 @@ pub enum GenerateError {
     )]
     SameId { one: String, other: String, id: String },
     /// More of something than AWS takes.
-    #[error("{what} has {count} {unit}, and AWS takes {max}\nhint: {hint}")]
+    #[error("{what} has {count} {unit}; AWS accepts at most {max}\nhint: {hint}")]
     Limit { what: String, count: usize, unit: &'static str, max: usize, hint: String },
     /// A retrofit with an invalid mapping.
     #[error(transparent)]

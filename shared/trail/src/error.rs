@@ -18,7 +18,7 @@ pub enum TrailError {
     )]
     NoBeginning { journal: String },
     /// An invalid day.
-    #[error("`{day}` is no day: write it as 2026-11-23")]
+    #[error("`{day}` is not a date: write it as 2026-11-23")]
     Day { day: String },
     /// A first day after the last.
     #[error("the first day, {from}, is after the last, {to}")]
@@ -33,7 +33,7 @@ pub enum TrailError {
     #[error("`{place}` cannot be read: {source}\nhint: {}", source.hint())]
     Format { place: String, source: UnknownFormat },
     /// An invalid anchor file.
-    #[error("`{}` is no anchor", path.display())]
+    #[error("`{}` is not an anchor", path.display())]
     Anchor { path: PathBuf },
     /// A temporary file cannot be written or read.
     #[error("the temporary files cannot be used")]

@@ -71,7 +71,7 @@ def request_text(request: Any) -> str:
         fields = _fields_of(value)
         if fields is not None:
             return fields
-        raise TypeError(f"{type(value).__name__} is no value of a request")
+        raise TypeError(f"{type(value).__name__} cannot be a value in a request")
 
     return json.dumps(request, default=exact, ensure_ascii=False)
 
@@ -83,7 +83,7 @@ def plain_json(value: Any) -> Any:
 
 def digits(value: Any) -> str:
     if isinstance(value, Decimal) and not value.is_finite():
-        raise TypeError("DynamoDB has no such number")
+        raise TypeError("DynamoDB cannot store this number")
     return str(value)
 
 
@@ -99,7 +99,7 @@ def _scalar(value: Any) -> Optional[str]:
     """The text of an instant, a date or a UUID: types that pydantic models have and DynamoDB does not."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise TypeError("a datetime without a time zone is no instant")
+            raise TypeError("a datetime needs a time zone")
         return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
     if isinstance(value, date):
         return value.isoformat()
@@ -133,19 +133,19 @@ def _to_typed(value: Any) -> Dict[str, Any]:
     fields = _fields_of(value)
     if fields is not None:
         return {"M": _to_typed_item(fields)}
-    raise TypeError(f"{type(value).__name__} is no value of DynamoDB")
+    raise TypeError(f"{type(value).__name__} cannot be stored in DynamoDB")
 
 
 def _set_to_typed(value: Any) -> Dict[str, Any]:
     if not value:
-        raise TypeError("DynamoDB has no empty sets")
+        raise TypeError("DynamoDB cannot store an empty set")
     if all(isinstance(one, str) for one in value):
         return {"SS": list(value)}
     if all(isinstance(one, (int, Decimal)) and not isinstance(one, bool) for one in value):
         return {"NS": [digits(one) for one in value]}
     if all(_is_bytes(one) for one in value):
         return {"BS": [_base64(one) for one in value]}
-    raise TypeError("a set holds texts, or numbers, or bytes")
+    raise TypeError("a set has only strings, only numbers or only bytes")
 
 
 def _to_typed_item(item: Mapping[str, Any]) -> Dict[str, Any]:

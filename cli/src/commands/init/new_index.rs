@@ -39,6 +39,8 @@ struct Addition {
     retrofit: Option<String>,
     text: String,
     why: String,
+    /// Does a new table get the index?
+    is_full: bool,
 }
 
 pub(super) fn run(
@@ -100,7 +102,7 @@ pub(super) fn run(
     });
     out.show(
         &value,
-        format!("{}\n{}\n\nNext:\n{}", addition.text.trim_end(), addition.why, next(&addition)),
+        format!("{}\n{}\n\nNext:\n{}", addition.text.trim_end(), addition.why, next(&table.id, &addition)),
     )?;
     Ok(ExitCode::SUCCESS)
 }
@@ -219,7 +221,7 @@ fn addition(
                       Existing items get the index's key attributes from it; only another table key or a local index needs a new table."
             .to_owned(),
     };
-    Addition { index, retrofit, text, why }
+    Addition { index, retrofit, text, why, is_full }
 }
 
 /// The sections of the index and its question, and whether one of its keys is folded.
@@ -346,8 +348,11 @@ fn operator(table: &Table, name: &str) -> &'static str {
     }
 }
 
-fn next(addition: &Addition) -> String {
+fn next(table: &str, addition: &Addition) -> String {
     let mut steps = vec!["keyfold check && keyfold plan".to_owned(), "keyfold template".to_owned()];
+    if !addition.is_full {
+        steps.push(format!("keyfold index add {table} --all    # if the deployment did not add it"));
+    }
     if let Some(retrofit) = &addition.retrofit {
         let verbs = ["plan", "run", "switch"];
         steps.extend(verbs.map(|verb| format!("keyfold retrofit {verb} {retrofit}")));

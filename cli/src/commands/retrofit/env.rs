@@ -89,7 +89,9 @@ impl FromStr for ChangedWaits {
             Some((name.to_owned(), seconds.parse().ok()?)).filter(|_| known)
         };
         let wrong = |part: &str| {
-            format!("`{part}` is no wait: give `in-flight`, `quiet`, `denied`, `proof` or `lag`, and seconds")
+            format!(
+                "`{part}` is not NAME=SECONDS, with one of the names `in-flight`, `quiet`, `denied`, `proof` and `lag`"
+            )
         };
         let parts = text.split(',').filter(|part| !part.is_empty());
         parts.map(|part| one(part).ok_or_else(|| wrong(part))).collect::<Result<_, _>>().map(ChangedWaits)

@@ -121,7 +121,7 @@ fn show(
     let title = |title: &str| format!("{title}{judged}");
     out.text(columns(&estimate.rows(mapping, prices, counts.is_some())));
     out.text(titled(
-        &(title("what changes on items, by attribute") + "; nothing else does:"),
+        &(title("attributes that the retrofit changes") + "; it changes no others:"),
         &estimate.diff.table(mapping),
     ));
     if let Some(tried) = &estimate.there_and_back {

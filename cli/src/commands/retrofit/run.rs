@@ -49,7 +49,7 @@ pub(crate) struct RetrofitRunArgs {
     create_control_table: bool,
     #[command(flatten)]
     work: RetrofitWork,
-    /// How far behind the replicator may be: a difference is checked again for twice as long. 0 if there are no writers [default: 60;
+    /// How many seconds the replicator may be behind: a difference is checked again for twice as long. 0 if there are no writers [default: 60;
     /// 5 if DynamoDB is on this machine].
     #[arg(long, value_name = "SECONDS")]
     lag: Option<u64>,

@@ -21,7 +21,7 @@ pub(crate) struct RetrofitStatusArgs {
     /// Repeat until the retrofit is over or you press ctrl-C, with the rate and the time left of each pass.
     #[arg(long)]
     pub(crate) watch: bool,
-    /// The seconds between two looks.
+    /// The seconds between two updates.
     #[arg(long, default_value_t = 5, value_name = "SECONDS", requires = "watch", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) every: u64,
     /// The state machine's ARN: shows its newest run too, and which segments failed and why.
@@ -52,7 +52,10 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     rows.extend(changes.iter().map(|change| {
         row(
             "policy",
-            format!("of table `{}` is not what this phase needs: the next command applies it", change.table),
+            format!(
+                "of table `{}` is not the one that this phase needs: the next command applies it",
+                change.table
+            ),
         )
     }));
     if let Some(run) = &run {
@@ -127,7 +130,7 @@ pub(super) fn lag(status: &Status) -> String {
         (Some(_), Some(lag)) => {
             // DynamoDB rounds the times of records to seconds.
             let behind = lag.behind_ms.div_ceil(1000);
-            format!("{behind} s, as the replicator said {} ago", ago(status.lag_age_seconds))
+            format!("{behind} s, as the replicator reported {} ago", ago(status.lag_age_seconds))
         }
     }
 }

@@ -26,13 +26,13 @@ pub(crate) struct RetrofitSwitchArgs {
     /// Show whether the writers could move now, and what is still to arrive. Changes nothing.
     #[arg(long)]
     check: bool,
-    /// What becomes of the writers of the table that closes.
+    /// What happens to the writers of the table that they leave.
     #[arg(long, value_enum, value_name = "HOW")]
     writers: Option<Writers>,
     /// With `--writers policy`: the ARNs of the roles that may still write: the replicator's (the stack's output) and your own.
     #[arg(long, value_name = "ARN", env = "KEYFOLD_EXEMPT", hide_env_values = true, value_delimiter = ',')]
     exempt: Vec<String>,
-    /// The longest pause of the writers, in seconds. After it everything is as it was before.
+    /// The longest pause of the writers, in seconds. When it is over, the switch is taken back.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     stop_max: u64,
     /// Remove the policies of earlier switches from both tables, without a move. From then on you stop the writers yourself. Refused

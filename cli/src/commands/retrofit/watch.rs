@@ -138,7 +138,7 @@ impl StatusSample {
         parts.extend(rate(status));
         parts.push(format!("lag {}", lag(status)));
         parts.push(format!("{} in quarantine", status.evidence.quarantined));
-        parts.push(format!("{} gates closed", status.gates.len()));
+        parts.push(format!("{} conditions block the switch", status.gates.len()));
         parts.join("; ") + "\n"
     }
 

@@ -53,7 +53,7 @@ async fn a_retrofit_that_was_not_started_is_refused() {
 #[tokio::test]
 async fn another_mapping_than_the_one_it_was_started_with_is_refused() {
     let function = started(|head| RetrofitState { mapping: MappingHash::stored("0123"), ..head }).await;
-    is_refused(&function, "Keyfold.MappingChanged", "was started with mapping `0123`").await;
+    is_refused(&function, "Keyfold.MappingChanged", "its mapping was `0123` then").await;
 }
 
 #[tokio::test]

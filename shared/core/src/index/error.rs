@@ -82,7 +82,7 @@ pub enum ItemProblem {
     NotListed,
     #[error("a key attribute is not a valid {kind}")]
     NotATime { kind: &'static str },
-    #[error("the item is of no entity of its table, and only entities give it a key")]
+    #[error("the item matches no entity of its table, and only entities give it a key")]
     NoEntity,
     #[error("the item's source key and its attributes give this key different values")]
     KeyNotFixed,
@@ -167,7 +167,7 @@ impl ItemError {
             ItemProblem::Key(KeyProblem::Empty) => {
                 "leave the attribute out: the item is then absent from the index"
             }
-            ItemProblem::NotATime { .. } => "a key that is no time has no place in the order of times",
+            ItemProblem::NotATime { .. } => "the key sorts by time, so its attribute must be a timestamp",
             ItemProblem::Key(KeyProblem::TooLong { .. }) => "fold fewer or shorter attributes into the key",
             ItemProblem::TooLarge { .. } => {
                 "store large values elsewhere, and keep a reference to them in the item"

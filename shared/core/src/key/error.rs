@@ -105,9 +105,9 @@ impl TemplateError {
                 "move the optional part to the end, or nest what follows in its brackets".to_owned()
             }
             P::HexSeparator { .. } => {
-                "separate with a character that is no digit and no letter from a to f".to_owned()
+                "separate with a character that is not a digit and no letter from a to f".to_owned()
             }
-            P::DigitSeparator { .. } => "separate with a character that is no digit".to_owned(),
+            P::DigitSeparator { .. } => "separate with a character that is not a digit".to_owned(),
             P::PercentSeparator { .. } => "separate with another character".to_owned(),
             P::VerbatimValues { .. } => "choose another separator, or fold without `verbatim`".to_owned(),
             _ => return None,

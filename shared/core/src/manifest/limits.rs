@@ -21,7 +21,7 @@ pub(super) fn check(table: &TableText<'_>, findings: &mut Findings<'_>) {
             .report(
                 Code::TooManyLocalIndexes,
                 sixth.name.span.clone(),
-                format!("table `{id}` has {count} local indexes; DynamoDB takes 5"),
+                format!("table `{id}` has {count} local indexes; DynamoDB allows 5"),
             )
             .hint("make the others global, or let several entities share one index");
     }
@@ -54,7 +54,7 @@ fn check_projected(table: &TableText<'_>, findings: &mut Findings<'_>) {
             );
             findings
                 .report(Code::TooManyProjected, span.clone(), message)
-                .hint("`projection = \"all\"` counts for none");
+                .hint("indexes with `projection = \"all\"` do not count");
         }
     }
 }

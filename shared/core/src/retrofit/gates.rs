@@ -106,15 +106,17 @@ impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Gate::Backfill { total: 0, .. } => write!(f, "the backfill was not started: `run` does it"),
-            Gate::Backfill { done, total } => write!(f, "{done} of {total} segments are backfilled"),
+            Gate::Backfill { done, total } => {
+                write!(f, "{done} of {total} segments are backfilled: `run` goes on")
+            }
             Gate::NotVerified => {
                 write!(
                     f,
-                    "the items were not compared since the last backfill, repair, discard or change of phase: `run` compares them"
+                    "the items were not compared since the last backfill, repair, discarded batch or change of phase: `run` compares them"
                 )
             }
             Gate::Differences { count } => {
-                write!(f, "the last comparison found {count} items that differ")
+                write!(f, "the last comparison found {count} items that differ: `run --repair` corrects them")
             }
             Gate::Stale { hours } => write!(
                 f,
@@ -131,10 +133,12 @@ impl fmt::Display for Gate {
             Gate::Quarantine { count } => {
                 write!(f, "{count} items are in quarantine: `quarantine` lists them")
             }
-            Gate::Index { index } => write!(f, "index `{index}` is not active"),
+            Gate::Index { index } => {
+                write!(f, "index `{index}` is not active: wait until DynamoDB has filled it")
+            }
             Gate::Stream => write!(f, "the source has a new stream: `run` follows it, and backfills again"),
             Gate::Revision => {
-                write!(f, "the manifest was mended, and `revise` is not complete: run it again")
+                write!(f, "the manifest was changed, and `revise` is not complete: run it again")
             }
             Gate::FormerStream => write!(
                 f,
@@ -146,7 +150,10 @@ impl fmt::Display for Gate {
                  itself, `run --no-stream`"
             ),
             Gate::Tombstones => {
-                write!(f, "readers of the target would meet tombstones: `switch` deletes them first")
+                write!(
+                    f,
+                    "the target has tombstones (markers of deleted items), which its readers would see: `switch` deletes them first"
+                )
             }
             Gate::Tidying => write!(
                 f,

@@ -11,7 +11,7 @@ impl RetrofitState {
         match self.protocol {
             Protocol::InPlace => in_place(self.phase),
             Protocol::Ledger if self.phase == Phase::Tidy => {
-                "readers and writers use the source; each change asks whether the writers have moved"
+                "readers and writers use the source; changes are carried to the target until the writers move"
             }
             Protocol::Fenced | Protocol::Ledger => between_tables(self.phase),
         }
@@ -81,22 +81,22 @@ fn between_tables(phase: Phase) -> &'static str {
             "readers and writers use the source; changes are carried to the target, and the backfill may run"
         }
         Phase::Tidying => {
-            "readers and writers use the source; changes leave rows in the control table from now on, and deletes still leave tombstones"
+            "readers and writers use the source; changes leave rows in the control table from now on, and deletes still leave tombstones (markers) in the target"
         }
         Phase::Tidy => {
             "readers and writers use the source; deletes leave nothing in the target, and existing tombstones are deleted"
         }
         Phase::Closing => "writers are stopped: the last changes of the source are carried over",
-        Phase::Reversed => "readers and writers use the target, and the source follows it",
+        Phase::Reversed => "readers and writers use the target; its changes are carried back to the source",
         Phase::Returning => "writers are stopped: the last changes of the target are carried back",
-        Phase::Settled => "readers and writers use the target; the source no longer follows it",
+        Phase::Settled => "readers and writers use the target; its changes are no longer carried back",
         Phase::CutOver => {
             "readers and writers use the target; late changes of the source are still carried over"
         }
         Phase::Finalising => {
             "changes are no longer carried over; the retrofit's marks are removed from the target's items"
         }
-        Phase::Finalised => "over: the target's items carry nothing of the retrofit",
+        Phase::Finalised => "over: readers and writers use the target, and the retrofit does nothing more",
         Phase::Abandoned => "given up: the retrofit no longer writes to the target, and written items stay",
     }
 }

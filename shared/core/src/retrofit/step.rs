@@ -119,8 +119,8 @@ impl CompletedStep {
                 format!("changes that were written to table `{target}` only are not in table `{source}`")
             }
             CompletedStep::Finalised { left: true, .. } => format!(
-                "items of table `{target}` keep the marks of the retrofit: nothing reads them any more, and the next write that replaces \
-                 an item takes them off"
+                "items of table `{target}` keep the marks of the retrofit, which nothing reads now; the next write that replaces an item \
+                 removes them"
             ),
             CompletedStep::Finalised { cleaned, revived, .. } => {
                 let items = cleaned + revived;
@@ -139,16 +139,18 @@ impl CompletedStep {
                 abandoned_source(head, source)
             ),
             CompletedStep::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
-                "no earlier write can arrive: `keyfold retrofit switch {retrofit} --for-good` moves the writers"
+                "no write of an earlier phase can arrive now: `keyfold retrofit switch {retrofit} --for-good` moves the writers"
             ),
             CompletedStep::Tidied { swept, revived } => {
                 let kept = match revived {
                     0 => String::new(),
                     _ => format!(
-                        "; {revived} items were written over a tombstone: they keep their data, and a comparison calls them extra"
+                        "; {revived} items were written over a tombstone: they keep their data, and a comparison lists them as extra"
                     ),
                 };
-                format!("{swept} tombstones deleted: readers of table `{target}` meet none{kept}")
+                format!(
+                    "{swept} tombstones (markers of deleted items) are gone: readers of table `{target}` see none{kept}"
+                )
             }
             CompletedStep::Stopped { seconds } => {
                 let (closes, _) = in_order(head, source, target);
@@ -161,15 +163,15 @@ impl CompletedStep {
                 let next = match head.phase.direction() {
                     Some(Direction::Reverse) => {
                         format!(
-                            "`keyfold retrofit switch {retrofit} --back` brings them back, `finish` ends that"
+                            "`keyfold retrofit switch {retrofit} --back` moves the writers back, until `finish`"
                         )
                     }
-                    _ => format!("`keyfold retrofit switch {retrofit}` moves them again"),
+                    _ => format!("`keyfold retrofit switch {retrofit}` moves the writers again"),
                 };
                 format!(
-                    "writers may use table `{open}` now, and table `{closed}` follows it\n\
+                    "writers may use table `{open}` now, and its changes are carried to table `{closed}`\n\
                      all {items} items that the stream names have arrived; the pause took {}.{} s\n\
-                     later writes to table `{closed}` are noted: `keyfold retrofit quarantine {retrofit}`; {next}",
+                     later writes of other programs to table `{closed}` are listed by `keyfold retrofit quarantine {retrofit}`; {next}",
                     milliseconds / 1000,
                     milliseconds % 1000 / 100
                 )
@@ -178,13 +180,13 @@ impl CompletedStep {
                 "writers may use table `{target}` now, and there is no way back\n\
                  all {items} items that the stream names have arrived; the pause took {}.{} s\n\
                  later writes to table `{source}` are carried nowhere: keep its writers out; \
-                 `keyfold retrofit finish {retrofit}` takes off what the retrofit kept",
+                 `keyfold retrofit finish {retrofit}` removes what the retrofit kept on items",
                 milliseconds / 1000,
                 milliseconds % 1000 / 100
             ),
             CompletedStep::Revised => revised(head, "`switch`"),
             CompletedStep::Settled => format!(
-                "table `{source}` no longer follows table `{target}`; `keyfold retrofit finish {retrofit}` removes the marks of the retrofit"
+                "changes of table `{target}` are no longer carried to table `{source}`; `keyfold retrofit finish {retrofit}` removes the marks of the retrofit"
             ),
         }
     }
@@ -203,7 +205,7 @@ impl RetrofitState {
                 format!("{name}: not complete, run `keyfold retrofit switch {}`", self.retrofit)
             }
             _ if self.revising => {
-                format!("{name}: the manifest was mended, run `keyfold retrofit revise {}`", self.retrofit)
+                format!("{name}: the manifest was changed, run `keyfold retrofit revise {}`", self.retrofit)
             }
             _ => name.to_owned(),
         }
@@ -213,7 +215,7 @@ impl RetrofitState {
 /// The next command after a corrected manifest.
 fn revised(head: &RetrofitState, next: &str) -> String {
     format!(
-        "items are written by the mended manifest; `keyfold retrofit run {} --repair` carries over again what it changes, and nothing else; \
+        "items are written by the changed manifest now; `keyfold retrofit run {} --repair` corrects the items that the change concerns, and no others; \
          then {next}",
         head.retrofit
     )

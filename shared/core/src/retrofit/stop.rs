@@ -61,7 +61,9 @@ pub enum PolicyError {
     #[error("the resource policy of the table cannot be read")]
     Unreadable,
     /// It would be too large.
-    #[error("the resource policy of the table would have {bytes} bytes, and may have {POLICY_BYTES_MAX}")]
+    #[error(
+        "the resource policy of the table would have {bytes} bytes; at most {POLICY_BYTES_MAX} are allowed"
+    )]
     TooLarge { bytes: usize },
 }
 

@@ -201,10 +201,10 @@ impl fmt::Display for Mismatch {
             Mismatch::Schema(difference) => difference.fmt(f),
             Mismatch::StreamView { found } => write!(f, "its stream holds `{found}` instead of both images"),
             Mismatch::Expiry { wanted: Some(wanted), found } => {
-                write!(f, "its items go by `{found}` instead of `{wanted}`")
+                write!(f, "its time to live is in `{found}` instead of `{wanted}`")
             }
             Mismatch::Expiry { wanted: None, found } => {
-                write!(f, "its items go by `{found}`, and the manifest has no `ttl`")
+                write!(f, "its time to live is in `{found}`, and the manifest has no `ttl`")
             }
         }
     }
@@ -217,7 +217,7 @@ impl fmt::Display for TableStep {
             TableStep::Await { index } => write!(f, "wait until index `{index}` is active"),
             TableStep::Stream => f.write_str("switch the stream on, with both images"),
             TableStep::Expire { attribute } => {
-                write!(f, "let items go when the time in `{attribute}` is over")
+                write!(f, "switch time to live on, with the time in `{attribute}`")
             }
             TableStep::Add { index } => write!(f, "add index `{index}`"),
         }

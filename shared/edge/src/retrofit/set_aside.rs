@@ -48,7 +48,7 @@ struct Change {
 #[derive(Debug, thiserror::Error)]
 pub enum SetAsideError {
     /// It is no batch of stream records.
-    #[error("it is no batch of stream records: {0}")]
+    #[error("it is not a batch of stream records: {0}")]
     Malformed(#[from] serde_json::Error),
     /// Its records are of another table.
     #[error("a record has another key than table `{table}`")]
@@ -57,7 +57,7 @@ pub enum SetAsideError {
         table: String,
     },
     /// A record has no sequence number of a stream.
-    #[error("`{text}` is no sequence number")]
+    #[error("`{text}` is not a sequence number")]
     NoSequence {
         /// Its text.
         text: String,

@@ -62,7 +62,7 @@ fn key_of(table: &Table, text: &str) -> Result<Item, Problem> {
     }
     table.key_of(&made).ok_or_else(|| {
         let names: Vec<&str> = table.key_attributes().map(|key| key.name.as_str()).collect();
-        Problem::malformed(format!("this is no key of table `{}`", table.id)).hint(format!(
+        Problem::malformed(format!("this is not a key of table `{}`", table.id)).hint(format!(
             "give `{}` with the type that the manifest declares, or all that it is folded from",
             names.join("` and `")
         ))

@@ -17,7 +17,7 @@ use crate::support::now_seconds;
 /// The acceptance, and the entries that it is for.
 #[derive(Debug, clap::Args)]
 pub(super) struct AcceptArgs {
-    /// Accept that these items stay out, and note why. They close no gate until they change to another misfit.
+    /// Accept that these items stay out, and note why. They do not block the switch, unless they change and do not fit for another reason.
     #[arg(long, value_name = "REASON")]
     accept: Option<String>,
     /// Withdraw an acceptance.
@@ -29,13 +29,13 @@ pub(super) struct AcceptArgs {
     /// The item with this key, in DynamoDB JSON, as the list shows it. May be given several times.
     #[arg(long, value_name = "JSON")]
     key: Vec<String>,
-    /// Items whose misfit is about this attribute.
+    /// Items that do not fit because of this attribute.
     #[arg(long, value_name = "ATTRIBUTE")]
     attribute: Option<String>,
-    /// Items whose misfit is about this index.
+    /// Items that do not fit because of this index.
     #[arg(long, value_name = "INDEX")]
     index: Option<String>,
-    /// Items whose misfit has this code.
+    /// Items that do not fit for the reason with this code.
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
     /// All items.

@@ -12,19 +12,21 @@ pub enum ControlError {
     #[error("retrofit `{retrofit}` was not started")]
     NotStarted { retrofit: String },
     /// It was started with another mapping.
-    #[error("retrofit `{retrofit}` was started with mapping `{started}`, and this is mapping `{given}`")]
+    #[error(
+        "retrofit `{retrofit}` was started with another manifest: its mapping was `{started}` then, and is `{given}` here"
+    )]
     MappingChanged { retrofit: String, started: String, given: String },
     /// The step does not follow the phase that it is in.
-    #[error("retrofit `{retrofit}` is `{}`, and cannot become `{}`", .phase.name(), .wanted.name())]
+    #[error("retrofit `{retrofit}` is in phase `{}`, which cannot become `{}`", .phase.name(), .wanted.name())]
     WrongPhase { retrofit: String, phase: Phase, wanted: Phase },
     /// The retrofit is over.
-    #[error("retrofit `{retrofit}` is `{}`: it writes nothing now", .phase.name())]
+    #[error("retrofit `{retrofit}` is in phase `{}`: it writes nothing now", .phase.name())]
     Closed { retrofit: String, phase: Phase },
     /// Its source is what another retrofit still fills.
-    #[error("retrofit `{retrofit}` reads table `{table}`, which retrofit `{other}` still fills: it is `{}`", .phase.name())]
+    #[error("retrofit `{retrofit}` reads table `{table}`, which retrofit `{other}` still fills (phase `{}`)", .phase.name())]
     SourceUnfinished { retrofit: String, table: String, other: String, phase: Phase },
     /// Its target is what another retrofit still fills.
-    #[error("retrofits `{retrofit}` and `{other}` write to table `{table}`, and `{other}` is `{}`", .phase.name())]
+    #[error("retrofits `{retrofit}` and `{other}` both write to table `{table}`, and `{other}` is not over (phase `{}`)", .phase.name())]
     TargetShared { retrofit: String, table: String, other: String, phase: Phase },
     /// It reads and writes one table.
     #[error(
@@ -37,7 +39,7 @@ pub enum ControlError {
     )]
     CutOver { retrofit: String },
     /// The retrofit has no row, and was at work all the same.
-    #[error("retrofit `{retrofit}` has no row in the control table, but {found}")]
+    #[error("the control table has no row of retrofit `{retrofit}`, which was at work before: {found}")]
     StateLost { retrofit: String, found: String, in_place: bool },
     /// It would change attributes of a live table, and the manifest does not say so.
     #[error("retrofit `{retrofit}` would change attributes of the live table `{table}`: {change}")]
@@ -54,10 +56,10 @@ pub enum ControlError {
     )]
     KeepsFolded { retrofit: String, table: String },
     /// Records of a stream that the retrofit does not follow.
-    #[error("retrofit `{retrofit}` follows another stream of its source")]
+    #[error("these records are of a stream of the source that retrofit `{retrofit}` does not follow")]
     OtherStream { retrofit: String },
     /// Its source was given another stream more often than fences can count.
-    #[error("retrofit `{retrofit}` was given another stream too often")]
+    #[error("the source of retrofit `{retrofit}` got a new stream more often than the retrofit can count")]
     EpochsUsedUp { retrofit: String },
     /// Another version of Keyfold wrote the row.
     #[error(transparent)]
@@ -97,7 +99,7 @@ impl ControlError {
             ControlError::UnknownFormat(error) => Some(error.hint()),
             ControlError::NotStarted { .. } => Some("run `keyfold retrofit run`"),
             ControlError::MappingChanged { .. } => Some(
-                "deploy one manifest everywhere; if the manifest was mended, run `keyfold retrofit revise` and deploy it",
+                "deploy one manifest everywhere; if you changed the manifest, run `keyfold retrofit revise` and deploy it",
             ),
             ControlError::OtherStream { .. } => Some(
                 "the stream was switched off and on: `keyfold retrofit run` follows the new stream, and backfills again",

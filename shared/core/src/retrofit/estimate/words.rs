@@ -98,7 +98,7 @@ impl NoWayBack {
 }
 
 impl Diff {
-    /// What changes, and below it what may change on items that were not looked at.
+    /// The changes that were found, and below them the attributes that the retrofit can change but did not on any item that was read.
     pub fn table(&self, mapping: &Mapping) -> Vec<Vec<String>> {
         let row = |attribute: &str, [entity, change, items, keys]: [String; 4]| {
             let indexes = match mapping.key_of_indexes(attribute) {
@@ -125,7 +125,7 @@ impl Diff {
         let is_mark = |causes: &BTreeSet<Cause>| causes.iter().all(|cause| *cause == Cause::Mark);
         let others = mapping.announced().iter().filter(|(name, causes)| !is_found(name) && !is_mark(causes));
         let other = |(attribute, _): (&String, &BTreeSet<Cause>)| {
-            row(attribute, ["-", "may change", "0", ""].map(str::to_owned))
+            row(attribute, ["-", "none found", "0", ""].map(str::to_owned))
         };
         let head = ["entity", "attribute", "change", "items", "because", "key of", "for example"];
         let head = std::iter::once(head.map(str::to_owned).to_vec());

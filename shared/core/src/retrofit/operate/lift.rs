@@ -66,7 +66,7 @@ impl Part for LiftMachine {
 /// A resumed stop whose row names no roles takes its writers for stopped: those that a lift let in would write past the switch.
 fn in_stop(context: &OperationContext, head: &RetrofitState) -> Outcome {
     let message = format!(
-        "retrofit `{}` is `{}`: its policies stay until the writers are moved or the stop is taken back",
+        "retrofit `{}` is in phase `{}`: its policies stay until the writers are moved or the stop is taken back",
         head.retrofit,
         head.phase.name()
     );

@@ -352,7 +352,7 @@ impl Operation {
             let mut outcome = self.context.over(outcome);
             // The row is not to be trusted.
             outcome.open = OpenTable::Unknown;
-            outcome.open_text = format!("by the table's tag the retrofit is `{}`", tag.phase);
+            outcome.open_text = format!("the table's tag says that the retrofit is in phase `{}`", tag.phase);
             outcome.next = None;
             self.stage = OperationStage::Over(Box::new(outcome));
             return;

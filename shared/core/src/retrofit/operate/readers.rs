@@ -56,7 +56,7 @@ impl ReadersMachine {
         match &self.stage {
             ReadersStage::Tidying(tidying) => tidying.status(context),
             ReadersStage::Comparing(passes) => passes.status(),
-            _ => "checking the gates".to_owned(),
+            _ => "checking what could block the switch".to_owned(),
         }
     }
 }

@@ -147,6 +147,7 @@ impl RunMachine {
             Some(head) if head.phase != Phase::Abandoned => self.go_on(context, head),
             // Only a retrofit that begins can meet another one.
             head => match self.unfit(context, head.as_ref()) {
+                Some(refused) if head.is_none() => over(not_started(context, refused)),
                 Some(refused) => over(refused),
                 None if self.options.others.is_empty() => self.others_known(context),
                 None => Stage::Others,
@@ -188,7 +189,10 @@ impl RunMachine {
         let target = mapping.target();
         if let Some(differences) = &context.table(TableRole::Target).differences {
             let message = format!("table `{}` differs from the manifest: {differences}", target.id);
-            return Some(Outcome::refused("table-differs", message));
+            return Some(Outcome::refused("table-differs", message).hinted(format!(
+                "`keyfold index add {0} --all` adds missing global indexes; `keyfold tables diff {0}` shows every difference",
+                target.id
+            )));
         }
         let follows = self.follows(head);
         if !follows && mapping.protocol() != Protocol::InPlace {
@@ -264,7 +268,7 @@ impl RunMachine {
         let marked = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
         let found = match self.trace_source(context, at) {
             Some(PageSource::Partition(partition)) if !items.is_empty() => {
-                Some(format!("rows under `{partition}`"))
+                Some(format!("rows under `{partition}` are left"))
             }
             Some(PageSource::Scan(_)) if items.iter().any(marked) => {
                 Some(format!("items of table `{}` carry its marks", context.mapping.target().id))
@@ -518,6 +522,16 @@ fn releasing(context: &OperationContext, entries: &[Quarantined]) -> Effect {
     let job = leading(context);
     let tasks = entries.iter().take(ENTRIES_AT_ONCE).filter_map(|entry| job.release(entry)).collect();
     Effect::Carry { job: Arc::new(job), tasks }
+}
+
+/// A refusal before there is a row: no writer is stopped, and the same command starts the retrofit.
+fn not_started(context: &OperationContext, refused: Outcome) -> Outcome {
+    let retrofit = context.mapping.name();
+    Outcome {
+        open_text: format!("retrofit `{retrofit}` is not started: writers are not affected"),
+        next: Some(format!("keyfold retrofit run {retrofit}")),
+        ..refused
+    }
 }
 
 fn over(outcome: Outcome) -> Stage {

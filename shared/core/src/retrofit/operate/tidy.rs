@@ -116,7 +116,7 @@ impl TidyMachine {
 
     fn tidy(&self, context: &OperationContext, end: End) -> Outcome {
         let message = format!(
-            "retrofit `{}` is tidy: readers of table `{}` meet no tombstones",
+            "retrofit `{}` is tidy: readers of table `{}` see no tombstones (markers of deleted items)",
             context.mapping.name(),
             context.mapping.target().name
         );

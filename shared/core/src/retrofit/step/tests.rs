@@ -180,7 +180,11 @@ fn refusals(mapping: &Mapping) -> Vec<ControlError> {
         ControlError::Closed { retrofit: retrofit(), phase: Phase::Abandoned },
         ControlError::SourceUnfinished { retrofit: retrofit(), table: table(), other: other.clone(), phase },
         ControlError::TargetShared { retrofit: retrofit(), table: table(), other, phase },
-        ControlError::StateLost { retrofit: retrofit(), found: "rows under `segments`".to_owned(), in_place },
+        ControlError::StateLost {
+            retrofit: retrofit(),
+            found: "rows under `segments` are left".to_owned(),
+            in_place,
+        },
         ControlError::OtherStream { retrofit: retrofit() },
         ControlError::EpochsUsedUp { retrofit: retrofit() },
         ControlError::Unreadable { retrofit: retrofit() },

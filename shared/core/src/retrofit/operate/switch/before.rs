@@ -239,9 +239,9 @@ impl SwitchMachine {
             // The new row would name no roles, and the policy of the last move would still deny writes to the table that opens.
             Some(Writers::Attested) if !context.head().exempt.is_empty() => {
                 let retrofit = context.mapping.name();
-                let message = format!("policies of retrofit `{retrofit}` still close a table");
+                let message = format!("a policy of retrofit `{retrofit}` still denies writes to a table");
                 let refused = Outcome::refused("policies-in-force", message)
-                    .hinted("say `--writers policy`: it goes on with the roles of the last move");
+                    .hinted("use `--writers policy`, which keeps the roles of the last switch");
                 Err(Box::new(refused))
             }
             Some(Writers::Attested) => Ok(false),

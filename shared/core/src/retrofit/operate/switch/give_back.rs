@@ -34,7 +34,7 @@ impl SwitchMachine {
             return self.given_back(context);
         }
         let message = format!(
-            "retrofit `{}` is `{}`: no stop was started that could be taken back",
+            "retrofit `{}` is in phase `{}`: there is no stop to take back",
             head.retrofit,
             head.phase.name()
         );

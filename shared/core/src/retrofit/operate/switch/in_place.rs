@@ -34,7 +34,7 @@ impl SwitchMachine {
             return over(self.closed_gates(context));
         }
         if self.options.check {
-            return over(Outcome::new(End::Checked, head.phase.name(), "all gates are open"));
+            return over(Outcome::new(End::Checked, head.phase.name(), "nothing blocks the switch"));
         }
         let next = match head.phase {
             // After a revision the row still names the former indexes: new ones would stay closed to queries.
@@ -48,7 +48,13 @@ impl SwitchMachine {
     }
 
     pub(super) fn moved_in_place(&self, context: &OperationContext) -> Outcome {
-        let phase = context.head().phase.name();
-        Outcome::new(End::Done, phase, format!("retrofit `{}` is {phase}", context.mapping.name()))
+        let phase = context.head().phase;
+        let now = if phase == Phase::CutOver { "use" } else { "no longer use" };
+        let message = format!("queries {now} the indexes of retrofit `{}`", context.mapping.name());
+        let outcome = Outcome::new(End::Done, phase.name(), message);
+        // A change of the phase ends the last comparison: the next switch needs a new one.
+        let next =
+            (phase == Phase::Running).then(|| format!("keyfold retrofit run {}", context.mapping.name()));
+        Outcome { next, ..outcome }
     }
 }

@@ -11,13 +11,17 @@ use crate::retrofit::operate::outcome::{BacklogReport, End, Outcome};
 use crate::retrofit::operate::policies::{TABLES, direction, model, policy_unusable, wanted};
 use crate::retrofit::request::TableRole;
 
+const WRITERS_NOT_STOPPED: &str = "writers-not-stopped";
+
 impl SwitchMachine {
     pub(in crate::retrofit::operate) fn status(&self, context: &OperationContext) -> String {
         let (closes, opens) = self.table_names(context);
         match &self.stage {
             SwitchStage::Tidying(tidying) => tidying.status(context),
             SwitchStage::Comparing(passes) => format!("comparing both sides: {}", passes.status()),
-            SwitchStage::Proof(_) => "asking the replicator about the way back; writers may go on".to_owned(),
+            SwitchStage::Proof(_) => {
+                "checking that the replicator would carry changes back; writers may go on".to_owned()
+            }
             _ if self.is_giving_back() => {
                 format!("taking the stop back: the writers of table `{closes}` will go on")
             }
@@ -66,16 +70,15 @@ impl SwitchMachine {
         // The way back from a stop is the other direction of the command.
         let takes_back = self.is_in_stop(context) && outcome.code == "no-way-back";
         let back = if takes_back { " --back" } else { "" };
-        Some(format!("keyfold retrofit {} {retrofit}{for_good}{back}", self.command()))
+        // Without it, the same command would be refused again.
+        let writers = if outcome.code == WRITERS_NOT_STOPPED { " --writers HOW" } else { "" };
+        Some(format!("keyfold retrofit {} {retrofit}{for_good}{back}{writers}", self.command()))
     }
 
     pub(super) fn already(&self, context: &OperationContext) -> Outcome {
-        let (retrofit, phase) = (context.mapping.name(), context.head().phase.name());
-        Outcome::new(
-            End::Already,
-            phase,
-            format!("retrofit `{retrofit}` is `{phase}` already: nothing was moved"),
-        )
+        let ((_, opens), phase) = (self.table_names(context), context.head().phase.name());
+        let message = format!("the writers use table `{opens}` already (phase `{phase}`): nothing was moved");
+        Outcome::new(End::Already, phase, message)
     }
 
     pub(super) fn closed_gates(&self, context: &OperationContext) -> Outcome {
@@ -86,7 +89,7 @@ impl SwitchMachine {
         let quarantined = self.gates.iter().any(|gate| matches!(gate, Gate::Quarantine { .. }));
         match quarantined {
             true => outcome.hinted(format!(
-                "`keyfold retrofit quarantine {retrofit}` names them: write an item anew so that it fits, then run the command again; or accept \
+                "`keyfold retrofit quarantine {retrofit}` lists them: correct an item so that it fits, then run the command again; or accept \
                  that it stays out"
             )),
             false => outcome,
@@ -97,9 +100,9 @@ impl SwitchMachine {
         let (closes, opens) = self.table_names(context);
         let message =
             format!("the writers of table `{closes}` have to be stopped until this command has ended");
-        Outcome::refused("writers-not-stopped", message).hinted(format!(
-            "`--writers policy` stops them with a policy on the table; or stop them yourself and say `--writers attested`, then let the \
-             writers of table `{opens}` begin"
+        Outcome::refused(WRITERS_NOT_STOPPED, message).hinted(format!(
+            "with `--writers policy`, a policy on the table denies their writes; or stop them yourself and use `--writers attested`, then start \
+             the writers of table `{opens}`"
         ))
     }
 
@@ -114,7 +117,7 @@ impl SwitchMachine {
                 "the writers stay where they are; `keyfold retrofit finish {retrofit}` ends the way back"
             ),
             (false, TableRole::Target) => {
-                format!("switch the stream of table `{table}` on, with both images")
+                format!("switch the stream of table `{table}` on, with both images (NEW_AND_OLD_IMAGES)")
             }
             (false, _) => {
                 format!("`keyfold retrofit run {retrofit}` begins with the new stream and backfills again")
@@ -126,7 +129,9 @@ impl SwitchMachine {
     pub(super) fn stream_too_long(&self, context: &OperationContext) -> Outcome {
         let (closes, _) = self.table_names(context);
         let seconds = context.limits.read_max_ms / 1_000;
-        let message = format!("in {seconds} s the stream of table `{closes}` could not be read up to now");
+        let message = format!(
+            "the stream of table `{closes}` could not be read to its newest record within {seconds} s"
+        );
         Outcome::refused("stream-too-long", message).hinted("run the command again at a quieter time")
     }
 
@@ -144,7 +149,7 @@ impl SwitchMachine {
         let paused = self.paused_ms(context).unwrap_or(0) / 1_000;
         let (closes, _) = self.table_names(context);
         let message = format!(
-            "the limit of the pause was over before the stop began: it took {paused} s to read the streams and to check the gates"
+            "the limit of the pause was over before the stop began: it took {paused} s to read the streams and to check what could block the switch"
         );
         Outcome::refused("stop-too-long", message).hinted(format!(
             "the writers of table `{closes}` may go on; `--writers policy` stops them only after this, or give a larger --stop-max"
@@ -187,7 +192,7 @@ impl SwitchMachine {
                                        --stop-max"
                         .to_owned(),
                     _ => format!(
-                        "a replicator that is behind, or writers that go on? see `keyfold retrofit status {retrofit}`"
+                        "is the replicator behind, or do writers go on? See `keyfold retrofit status {retrofit}`"
                     ),
                 })
             }
@@ -201,7 +206,7 @@ impl SwitchMachine {
                     ),
                 )
                 .hinted(format!(
-                    "does a program still write to table `{closes}`? see `keyfold retrofit quarantine {retrofit}` too"
+                    "does a program still write to table `{closes}`? See `keyfold retrofit quarantine {retrofit}` too"
                 ))
             }
             Some(GiveBackReason::Differs(compared)) => differing(compared, closes, opens),
@@ -224,10 +229,9 @@ impl SwitchMachine {
         let items = report.as_ref().map_or(0, |report| report.items);
         let paused = self.paused_ms(context).unwrap_or(0);
         let message = format!(
-            "retrofit `{}` is {}: all {items} items that the stream of table `{closes}` names have arrived in table `{opens}`; the pause took \
-             {}.{} s",
+            "the writers of retrofit `{}` may use table `{opens}` now: all {items} items that the stream of table `{closes}` names have arrived; \
+             the pause took {}.{} s",
             context.mapping.name(),
-            context.head().phase.name(),
             paused / 1_000,
             paused % 1_000 / 100
         );
@@ -249,7 +253,7 @@ impl SwitchMachine {
             }
         }
         let message = format!(
-            "retrofit `{}` can {}: all gates are open; {}",
+            "retrofit `{}` can {}: nothing blocks it; {}",
             context.mapping.name(),
             self.command(),
             pending(arrivals, closes, opens)
