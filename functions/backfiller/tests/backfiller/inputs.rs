@@ -59,13 +59,13 @@ async fn another_mapping_than_the_one_it_was_started_with_is_refused() {
 #[tokio::test]
 async fn a_retrofit_that_carries_nothing_over_any_more_is_refused() {
     let function = started(|head| RetrofitState { phase: Phase::Abandoned, ..head }).await;
-    is_refused(&function, "Keyfold.RetrofitClosed", "is `abandoned`").await;
+    is_refused(&function, "Keyfold.RetrofitClosed", "is in phase `abandoned`").await;
 }
 
 #[tokio::test]
 async fn another_stream_than_the_one_that_is_followed_is_refused() {
     let function = started(|head| RetrofitState { stream: Some("arn:another".to_owned()), ..head }).await;
-    is_refused(&function, "Keyfold.OtherStream", "follows another stream").await;
+    is_refused(&function, "Keyfold.OtherStream", "does not follow").await;
 }
 
 #[tokio::test]
