@@ -143,8 +143,8 @@ def refused(keyfold, functions, folder):
         return packed.getvalue()
     compressed = archive("bootstrap", program, zipfile.ZIP_DEFLATED)
     for content, options, reason in [
-        (b"notazip", (), "is no zip"),
-        (archive("main", program), (), "is no zip whose first file is `bootstrap`"),
+        (b"notazip", (), "is not a zip"),
+        (archive("main", program), (), "is not a zip whose first file is `bootstrap`"),
         (archive("bootstrap", b"#!/bin/sh\n"), (), "is not for Lambda"),
         (archive("bootstrap", other), (), "different processors"),
         (compressed, (), "name it with --architecture"),
