@@ -337,7 +337,10 @@ fn a_template_that_aws_would_refuse_is_refused_with_what_to_do() {
     ] {
         let message = generated(&manifest).unwrap_err().to_string();
         let max = max.trim();
-        assert!(message.contains(what) && message.contains(&format!("AWS accepts at most {max}")), "{message}");
+        assert!(
+            message.contains(what) && message.contains(&format!("AWS accepts at most {max}")),
+            "{message}"
+        );
         assert!(message.contains("\nhint: "), "{message}");
     }
 }
