@@ -14,6 +14,9 @@ use crate::name;
 use crate::questions::attribute;
 use crate::template;
 
+/// The comment of an attribute that some items store.
+const FROM_KEY_TOO: &str = "read from the key of items that lack it";
+
 /// Sections that the manifest's check refused, with the reason: they are written as comments.
 pub(crate) type Refused = BTreeMap<String, String>;
 
@@ -330,7 +333,10 @@ impl Writer<'_> {
             let by_all = !live.is_empty() && live.iter().all(|entity| self.requires(entity, &name));
             let required = attribute.required || by_all;
             let mut notes = attribute.evidence.clone();
-            if from_key {
+            let is_stored = self.table.items.iter().any(|row| row.item.contains_key(name.as_str()));
+            if from_key && is_stored {
+                notes.insert(0, FROM_KEY_TOO.to_owned());
+            } else if from_key {
                 notes.insert(0, "read from the key: no item holds it as an attribute".to_owned());
             }
             attribute_line(&name, &AttributeDraft { required, ..attribute }, from_key, notes, text);
@@ -397,10 +403,13 @@ impl Writer<'_> {
             let with = rows.iter().filter(|row| row.item.contains_key(name.as_str())).count();
             let mut notes: Vec<String> =
                 attribute.evidence.iter().filter(|note| !note.starts_with("in ")).cloned().collect();
-            if from_key {
-                notes.insert(0, "read from the key: no item of the entity stores it".to_owned());
-            } else if with > 0 {
+            if with > 0 {
                 notes.insert(0, counted(with, rows.len()));
+            }
+            if from_key && with > 0 {
+                notes.insert(1, FROM_KEY_TOO.to_owned());
+            } else if from_key {
+                notes.insert(0, "read from the key: no item of the entity stores it".to_owned());
             }
             attribute_line(&name, &AttributeDraft { required, ..attribute }, from_key, notes, text);
         }

@@ -1,7 +1,8 @@
 //! The template of one key attribute over the items of one group: equal text is literal, varying text is an attribute
 //! of the item or is stored only in the key.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::{AttributeValue, Item, Name, Number};
 
@@ -47,6 +48,8 @@ pub(super) enum Piece {
     Part {
         attribute: String,
         written: Written,
+        /// The other attributes with the same text in every key, the best first.
+        rivals: Vec<Rival>,
     },
     /// A part that is in no attribute: its text in each row.
     KeyOnly {
@@ -55,6 +58,25 @@ pub(super) enum Piece {
         name: Option<String>,
     },
     Tail(Vec<Piece>),
+}
+
+/// An attribute that explains a part too, and why another was chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rival {
+    pub(super) attribute: String,
+    reason: Reason,
+}
+
+/// Why one explanation of a part is better than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Coverage,
+    Name,
+    Agreement,
+    Stored,
+    Id,
+    Simplicity,
+    Order,
 }
 
 /// One group: an entity, or the whole table.
@@ -74,6 +96,8 @@ pub(super) struct Search<'a> {
     pub(super) other: &'a dyn Fn(&str, &str) -> bool,
     /// Is this value of the attribute literal text, because items with other values lack the key?
     pub(super) selects: &'a dyn Fn(&str, &str) -> bool,
+    /// How many other entities of the item collection can have the attribute (second) behind this word (first) of the key?
+    pub(super) shared: &'a dyn Fn(&str, &str) -> usize,
     /// The names of the key and its indexes, in plain letters.
     pub(super) hint: &'a str,
     /// Is text that fits both unchanged and in lower case treated as lower case?
@@ -128,7 +152,45 @@ pub(super) fn has_part(pieces: &[Piece]) -> bool {
 
 fn walk(rows: &[Row<'_>], search: &Search<'_>) -> Option<Vec<Piece>> {
     let mut rests: Vec<&str> = rows.iter().map(|row| row.value).collect();
-    from(rows, &mut rests, search, 0, true)
+    let mut pieces = from(rows, &mut rests, search, 0, true)?;
+    for at in 0..pieces.len() {
+        let Piece::KeyOnly { values, .. } = &pieces[at] else { continue };
+        let is_whole = pieces.len() == 1;
+        let part = held_by_most(rows, values, search, &last_word(&pieces[..at]), is_whole);
+        pieces[at] = part.unwrap_or(pieces[at].clone());
+    }
+    Some(pieces)
+}
+
+/// The attribute with this text in most rows, if the others lack it: their key alone holds it.
+fn held_by_most(
+    rows: &[Row<'_>],
+    values: &[String],
+    search: &Search<'_>,
+    word: &str,
+    is_whole: bool,
+) -> Option<Piece> {
+    if is_whole && !search.bare {
+        return None;
+    }
+    let names: BTreeSet<&str> = rows.iter().flat_map(|row| row.item.keys().map(Name::as_str)).collect();
+    let mut fitting: Vec<(Rank, &str, Written)> = Vec::new();
+    for name in names.into_iter().filter(|name| !(search.never)(name)) {
+        let with: Vec<(&Row<'_>, &String)> =
+            rows.iter().zip(values).filter(|(row, _)| row.item.contains_key(name)).collect();
+        if with.len() < 2 || with.len() * 3 < rows.len() * 2 {
+            continue;
+        }
+        let agrees = |written: &Written| {
+            with.iter().all(|(row, value)| text_of(row, name, *written).as_ref() == Some(*value))
+        };
+        let same = with.iter().all(|(_, value)| *value == with[0].1);
+        let ways = [Written::Plain, Written::Lower, Written::Upper, Written::Padded(values[0].len())];
+        let Some(written) = ways.into_iter().find(agrees).filter(|_| !same) else { continue };
+        let length = with.iter().map(|(_, value)| value.len()).sum();
+        fitting.push((Rank::of(name, word, length, true, written, search), name, written));
+    }
+    best(fitting)
 }
 
 fn from<'a>(
@@ -151,12 +213,13 @@ fn from<'a>(
         }
         let word = last_word(&pieces);
         let first = at_start && pieces.is_empty();
-        if let Some((attribute, written)) = attribute(rows, rests, search, &word, first) {
+        if let Some(Piece::Part { attribute, written, rivals }) = attribute(rows, rests, search, &word, first)
+        {
             for (row, rest) in rows.iter().zip(rests.iter_mut()) {
                 let length = text_of(row, &attribute, written).map_or(0, |text| text.len());
                 *rest = rest.get(length..)?;
             }
-            pieces.push(Piece::Part { attribute, written });
+            pieces.push(Piece::Part { attribute, written, rivals });
         } else if let Some(length) = constant(rests, is_behind_separator(&pieces)) {
             let text = rests.first()?.get(..length)?.to_owned();
             match pieces.last_mut() {
@@ -214,7 +277,7 @@ fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usi
 }
 
 /// The last word before a part: a hint at its meaning.
-fn last_word(pieces: &[Piece]) -> String {
+pub(super) fn last_word(pieces: &[Piece]) -> String {
     let Some(Piece::Text(text)) = pieces.last() else { return String::new() };
     let mut words = text.split(|letter: char| HARD.contains(&letter) || letter == '$');
     words.rfind(|word| !word.is_empty()).map(plain).unwrap_or_default()
@@ -227,10 +290,10 @@ fn attribute(
     search: &Search<'_>,
     word: &str,
     first: bool,
-) -> Option<(String, Written)> {
+) -> Option<Piece> {
     let one = rows.first()?;
     let names = one.item.keys().map(Name::as_str).chain(one.read.keys().map(String::as_str));
-    let mut best: Option<(usize, usize, bool, bool, std::cmp::Reverse<String>, Written)> = None;
+    let mut fitting: Vec<(Rank, &str, Written)> = Vec::new();
     for name in names {
         let is_read = !one.item.contains_key(name);
         if (search.never)(name)
@@ -249,30 +312,84 @@ fn attribute(
                 continue;
             }
             // A constant word at the start of the key marks the entity, unless the key's name says what it is.
-            let is_hinted = plain(name).len() > 2 && search.hint.contains(&plain(name));
-            if first && !whole && rows.len() > 1 && same && !is_hinted {
+            if first && !whole && rows.len() > 1 && same && !is_hinted(name, search) {
                 continue;
             }
-            let rank = (
-                length,
-                affinity(name, word).max(if is_hinted { 2 } else { 0 }),
-                one.item.contains_key(name),
-                name.to_lowercase().ends_with("id"),
-                std::cmp::Reverse(name.to_owned()),
-                written,
-            );
+            let rank = Rank::of(name, word, length, !is_read, written, search);
+            fitting.push((rank, name, written));
             // The first matching notation is preferred.
-            let better = best.as_ref().is_none_or(|known| {
-                let known_rank = (known.0, known.1, known.2, known.3, &known.4);
-                (rank.0, rank.1, rank.2, rank.3, &rank.4) > known_rank
-            });
-            if better {
-                best = Some(rank);
-            }
             break;
         }
     }
-    best.map(|(_, _, _, _, name, written)| (name.0, written))
+    best(fitting)
+}
+
+/// The attribute with the greatest rank, with the others as its rivals.
+fn best(mut fitting: Vec<(Rank, &str, Written)>) -> Option<Piece> {
+    fitting.sort_by(|(one, ..), (other, ..)| other.cmp(one));
+    let (best, name, written) = fitting.first()?;
+    let rival = |(rank, name, _): &(Rank, &str, Written)| Rival {
+        attribute: (*name).to_owned(),
+        reason: best.reason_over(rank),
+    };
+    let rivals = fitting[1..].iter().map(rival).collect();
+    Some(Piece::Part { attribute: (*name).to_owned(), written: *written, rivals })
+}
+
+/// How well an attribute explains a part of a key; the greatest is chosen.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// How many characters of the keys it explains.
+    length: usize,
+    /// Does the text before it, the key or an index name it?
+    named: usize,
+    /// How many other entities of the item collection have it in the same place.
+    shared: usize,
+    /// Is it an attribute of the items, not only a part of another key?
+    is_stored: bool,
+    is_id: bool,
+    /// Is it in the key as it is in the item?
+    is_simple: bool,
+    name: Reverse<String>,
+}
+
+impl Rank {
+    fn of(
+        name: &str,
+        word: &str,
+        length: usize,
+        is_stored: bool,
+        written: Written,
+        search: &Search<'_>,
+    ) -> Rank {
+        Rank {
+            length,
+            named: affinity(name, word).max(if is_hinted(name, search) { 2 } else { 0 }),
+            shared: (search.shared)(word, name),
+            is_stored,
+            is_id: name.to_lowercase().ends_with("id"),
+            is_simple: written == Written::Plain || search.lower && written == Written::Lower,
+            name: Reverse(name.to_owned()),
+        }
+    }
+
+    /// The first difference to a lower rank.
+    fn reason_over(&self, other: &Rank) -> Reason {
+        match () {
+            () if self.length != other.length => Reason::Coverage,
+            () if self.named != other.named => Reason::Name,
+            () if self.shared != other.shared => Reason::Agreement,
+            () if self.is_stored != other.is_stored => Reason::Stored,
+            () if self.is_id != other.is_id => Reason::Id,
+            () if self.is_simple != other.is_simple => Reason::Simplicity,
+            () => Reason::Order,
+        }
+    }
+}
+
+/// Does the name of the key or of an index contain the attribute's?
+fn is_hinted(name: &str, search: &Search<'_>) -> bool {
+    plain(name).len() > 2 && search.hint.contains(&plain(name))
 }
 
 fn same_everywhere(rows: &[Row<'_>], name: &str) -> bool {
@@ -473,7 +590,7 @@ pub(super) fn written(pieces: &[Piece]) -> String {
     for piece in pieces {
         match piece {
             Piece::Text(part) => text.push_str(&literal(part)),
-            Piece::Part { attribute, written } => text.push_str(&match written {
+            Piece::Part { attribute, written, .. } => text.push_str(&match written {
                 Written::Plain => format!("{{{attribute}}}"),
                 Written::Lower => format!("{{{attribute}|lower}}"),
                 Written::Upper => format!("{{{attribute}|upper}}"),
@@ -487,4 +604,46 @@ pub(super) fn written(pieces: &[Piece]) -> String {
         }
     }
     text
+}
+
+/// The attributes that are parts of the key in every row.
+pub(super) fn parts(pieces: &[Piece]) -> Vec<String> {
+    let part = |piece: &Piece| match piece {
+        Piece::Part { attribute, .. } => Some(attribute.clone()),
+        Piece::Text(_) | Piece::KeyOnly { .. } | Piece::Tail(_) => None,
+    };
+    pieces.iter().filter_map(part).collect()
+}
+
+/// At most two rivals of each part, with the reasons why they lost.
+pub(super) fn rivals(pieces: &[Piece]) -> Vec<String> {
+    const SHOWN_MAX: usize = 2;
+    let mut texts = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Part { attribute, rivals, .. } => {
+                for rival in rivals.iter().take(SHOWN_MAX) {
+                    let why = match rival.reason {
+                        Reason::Coverage => "explains less of the key".to_owned(),
+                        Reason::Name => {
+                            format!("the text before it, the key or an index names `{attribute}`")
+                        }
+                        Reason::Agreement => {
+                            format!("other entities of the item collection have `{attribute}` here")
+                        }
+                        Reason::Stored => "only another key holds it".to_owned(),
+                        Reason::Id => format!("the name of `{attribute}` ends with `id`"),
+                        Reason::Simplicity => "the key has it in another notation".to_owned(),
+                        Reason::Order => {
+                            format!("the sample shows no difference, and `{attribute}` is first by name")
+                        }
+                    };
+                    texts.push(format!("not `{}`: {why}", rival.attribute));
+                }
+            }
+            Piece::Tail(inner) => texts.extend(rivals(inner)),
+            Piece::Text(_) | Piece::KeyOnly { .. } => {}
+        }
+    }
+    texts
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::key::Unfolded;
 use keyfold_core::model::{AttributeKind, ScalarType};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Number};
 
 use super::columns::{self, Found, Group, Piece, Row, Search, Written};
 use super::groups;
@@ -27,8 +27,10 @@ pub(super) fn find(table: &mut TableDraft) {
     for keys in [own, others] {
         said(table, &groups, &keys, &mut read, &mut folded);
         let known = Known { read: &read, folded: &folded, names: &names };
-        let lower = keeps_no_case(&search_all(table, &groups, &keys, &known, false), table, &groups);
-        let mut found = search_all(table, &groups, &keys, &known, lower);
+        let first = search_all(table, &groups, &keys, &known, false, &Candidates::default());
+        let candidates = Candidates::of(table, &groups, &first);
+        let lower = keeps_no_case(&first, table, &groups);
+        let mut found = search_all(table, &groups, &keys, &known, lower, &candidates);
         remainders::find(table, &groups, &mut found);
         for key in &keys {
             let constants = groups::constants(table, key);
@@ -167,12 +169,54 @@ struct Known<'a> {
     names: &'a Names,
 }
 
+/// The attributes that each group can have in its keys.
+#[derive(Default)]
+struct Candidates {
+    /// The keys of groups, by the word before the attribute, and the attribute.
+    places: BTreeMap<(String, String), BTreeSet<(usize, String)>>,
+    /// The values of each key of each group.
+    values: BTreeMap<(usize, String), BTreeSet<String>>,
+}
+
+impl Candidates {
+    fn of(table: &TableDraft, groups: &[Group], found: &Found) -> Candidates {
+        let mut all = Candidates::default();
+        for (place, pieces) in found {
+            let rows = groups[place.0].rows.iter();
+            let values = rows.filter_map(|row| text(table, *row, &place.1).map(str::to_owned));
+            all.values.insert(place.clone(), values.collect());
+            for (number, piece) in pieces.iter().enumerate() {
+                let Piece::Part { attribute, rivals, .. } = piece else { continue };
+                let word = columns::last_word(&pieces[..number]);
+                for name in std::iter::once(attribute).chain(rivals.iter().map(|rival| &rival.attribute)) {
+                    all.places.entry((word.clone(), name.clone())).or_default().insert(place.clone());
+                }
+            }
+        }
+        all
+    }
+
+    /// The number of other groups that can have the attribute behind this word and belong to the same item collections:
+    /// they share the word, or values of the key.
+    fn of_others(&self, place: &(usize, String), word: &str, name: &str) -> usize {
+        let Some(places) = self.places.get(&(word.to_owned(), name.to_owned())) else { return 0 };
+        let shares_values = |other: &(usize, String)| match (self.values.get(place), self.values.get(other)) {
+            (Some(own), Some(others)) => !own.is_disjoint(others),
+            _ => false,
+        };
+        let others = places.iter().filter(|other| other.0 != place.0);
+        let related = others.filter(|other| !word.is_empty() || shares_values(other));
+        related.map(|(group, _)| group).collect::<BTreeSet<_>>().len()
+    }
+}
+
 fn search_all(
     table: &TableDraft,
     groups: &[Group],
     keys: &[String],
     known: &Known<'_>,
     lower: bool,
+    candidates: &Candidates,
 ) -> Found {
     let mut found = Found::new();
     let key_names = table.key_attributes();
@@ -216,7 +260,17 @@ fn search_all(
             let other = |name: &str, word: &str| known.names.is_of_another(name, word);
             let bare = is_key_name(key) || groups.len() > 1;
             let hint = hint(table, key);
-            let search = Search { never: &never, other: &other, selects: &selects, hint: &hint, lower, bare };
+            let place = (at, key.clone());
+            let shared = |word: &str, name: &str| candidates.of_others(&place, word, name);
+            let search = Search {
+                never: &never,
+                other: &other,
+                selects: &selects,
+                shared: &shared,
+                hint: &hint,
+                lower,
+                bare,
+            };
             if let Some(pieces) = columns::find(&rows, &search) {
                 found.insert((at, key.clone()), pieces);
             }
@@ -287,7 +341,7 @@ fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
     let (mut lower, mut capital) = (false, false);
     for ((at, _), pieces) in found {
         for piece in pieces {
-            let Piece::Part { attribute, written } = piece else {
+            let Piece::Part { attribute, written, .. } = piece else {
                 // Then literal text is in lower case as well.
                 capital |= matches!(piece, Piece::Text(text) if text.chars().any(char::is_uppercase));
                 continue;
@@ -307,6 +361,10 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
     for ((at, key), pieces) in found {
         let written = columns::written(pieces);
         let group = &groups[*at];
+        let parts = columns::parts(pieces);
+        for name in &parts {
+            one_type(table, name);
+        }
         for piece in pieces {
             if let Piece::KeyOnly { name: Some(name), .. } = piece {
                 let nowhere = !table.items.iter().any(|row| row.item.contains_key(name));
@@ -323,7 +381,17 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
         let (with, agree) = read_parts(table, group, key, &written, read);
         let of = group.rows.len();
         let only = if with == 1 { "; one item alone: check it" } else { "" };
-        let evidence = format!("{}, agrees with {agree}{only}", counted(with, of));
+        let mut evidence = format!("{}, agrees with {agree}{only}", counted(with, of));
+        for rival in columns::rivals(pieces) {
+            evidence.push_str("; ");
+            evidence.push_str(&rival);
+        }
+        // Old items can lack an attribute that their key holds.
+        let lacks = |name: &&String| {
+            let mut with = group.rows.iter().filter(|row| text(table, **row, key).is_some());
+            with.any(|row| !table.items[*row].item.contains_key(name.as_str()))
+        };
+        let lacking: Vec<String> = parts.iter().filter(lacks).cloned().collect();
         let entity = match group.entity {
             Some(at) => &mut table.entities[at],
             None => {
@@ -338,9 +406,32 @@ fn write(table: &mut TableDraft, groups: &[Group], found: &Found, read: &mut [BT
                 entity.key_only.insert(name.clone());
             }
         }
+        entity.key_only.extend(lacking);
         entity.templates.insert(key.clone(), written);
         entity.template_evidence.insert(key.clone(), evidence);
     }
+}
+
+/// An attribute that is a number in most items and its text in others becomes a number, because a key needs one type.
+fn one_type(table: &mut TableDraft, name: &str) {
+    let Some(attribute) = table.attributes.get_mut(name).filter(|attribute| attribute.mixed) else { return };
+    let (mut numbers, mut texts) = (0, 0);
+    for row in &table.items {
+        match row.item.get(name) {
+            Some(AttributeValue::N(_)) => numbers += 1,
+            Some(AttributeValue::S(text)) if text.parse::<Number>().is_ok() => texts += 1,
+            Some(_) => return,
+            None => {}
+        }
+    }
+    let (kind, others) = match numbers >= texts {
+        true => (AttributeKind::Number, format!("{texts} items have it as text")),
+        false => (AttributeKind::String, format!("{numbers} items have it as a number")),
+    };
+    attribute.kind = Some(kind);
+    attribute.mixed = false;
+    attribute.evidence.retain(|line| !line.ends_with(": undeclared"));
+    attribute.evidence.push(format!("a key needs one type: {others}, and their keys differ"));
 }
 
 /// The shards of an otherwise unknown part: few small numbers at the end of a key, each seen often. A question without

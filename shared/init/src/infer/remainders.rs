@@ -66,7 +66,7 @@ pub(super) fn find(table: &mut TableDraft, groups: &[Group], found: &mut Found) 
             } else {
                 name.clone()
             };
-            *piece = Piece::Part { attribute, written: Written::Remainder(modulus) };
+            *piece = Piece::Part { attribute, written: Written::Remainder(modulus), rivals: Vec::new() };
             if is_whole_key {
                 let mut values = Vec::new();
                 for row in &rows {

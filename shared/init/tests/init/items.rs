@@ -302,11 +302,16 @@ fn the_name_of_a_key_decides_between_attributes_with_equal_values() {
         let day = format!("2026-03-{:02}", n + 1);
         serde_json::json!({
             "pk": format!("u{n}"), "sk": format!("x{n}"), "day": day, "phase": status, "status": status,
-            "Status#Day": format!("{status}#{day}"), "active": status,
+            "Status#Day": format!("{status}#{day}"), "active": status, "stage": status,
         })
     });
     let report = import(&[&table, &lines(rows)]);
     has(&report, &["partition = { attribute = \"Status#Day\", fold = \"{status}#{day}\" }"]);
+    for rival in ["active", "phase"] {
+        let lost = format!("not `{rival}`: the text before it, the key or an index names `status`");
+        assert!(report.manifest.contains(&lost), "{}", report.manifest);
+    }
+    assert!(!report.manifest.contains("not `stage`"), "at most two are shown: {}", report.manifest);
     assert!(report.agrees(), "{:?}", report.proofs);
 }
 
@@ -319,4 +324,83 @@ fn a_constant_sort_key_is_a_template() {
     let report = import(&[TABLE, &lines(rows)]);
     has(&report, &["partition = \"user#{userId}\"", "partition = \"shop#{shopId}\"", "sort = \"A\""]);
     assert!(report.agrees(), "{:?}", report.proofs);
+}
+
+/// Orders and tickets of an owner; orders have another attribute with the owner's id.
+fn owned(partition: impl Fn(usize) -> String) -> String {
+    lines((0..24).map(|n| match n % 2 {
+        0 => serde_json::json!({
+            "pk": partition(n / 4), "sk": format!("order#{n}"), "orderId": n.to_string(), "owner": format!("u{}", n / 4),
+            "agent": format!("u{}", n / 4),
+        }),
+        _ => serde_json::json!({ "pk": partition(n / 4), "sk": format!("ticket#{n}"), "ticketId": n.to_string(), "owner": format!("u{}", n / 4) }),
+    }))
+}
+
+#[test]
+fn the_attribute_that_other_entities_of_the_collection_have_wins() {
+    let why = "not `agent`: other entities of the item collection have `owner` here";
+    let report = import(&[TABLE, &owned(|n| format!("x#u{n}"))]);
+    assert_eq!(report.manifest.matches("partition = \"x#{owner}\"").count(), 2, "{}", report.manifest);
+    assert!(report.manifest.contains(why), "{}", report.manifest);
+    // Without a prefix, equal values of the key show the collection.
+    let report = import(&[TABLE, &owned(|n| format!("u{n}"))]);
+    assert_eq!(report.manifest.matches("partition = \"{owner}\"").count(), 2, "{}", report.manifest);
+    // Entities of different collections do not decide.
+    let apart = |n: usize, kind: &str| serde_json::json!({ "pk": format!("u{n}"), "sk": format!("{kind}#{n}"), "owner": format!("u{n}") });
+    let orders = (0..6).map(|n| {
+        let mut order = apart(n, "order");
+        order["agent"] = order["owner"].clone();
+        order
+    });
+    let report = import(&[TABLE, &lines(orders.chain((6..12).map(|n| apart(n, "ticket"))))]);
+    let first = "not `owner`: the sample shows no difference, and `agent` is first by name";
+    assert!(report.manifest.contains(first), "{}", report.manifest);
+}
+
+#[test]
+fn old_items_can_lack_an_attribute_that_their_key_holds() {
+    let rows = |lack: usize| {
+        let row = move |n: usize| {
+            let mut row = serde_json::json!({ "pk": format!("o#x{n}"), "sk": "A", "orderId": format!("x{n}"), "gsi1pk": "m" });
+            if n < lack {
+                row.as_object_mut().unwrap().remove("orderId");
+            }
+            row
+        };
+        lines((0..12).map(row))
+    };
+    let report = import(&[TABLE, &rows(3)]);
+    has(
+        &report,
+        &[
+            "partition = { attribute = \"pk\", fold = \"o#{orderId}\" }",
+            "orderId = { type = \"string\", from-key = true }",
+        ],
+    );
+    assert!(report.manifest.contains("read from the key of items that lack it"), "{}", report.manifest);
+    assert!(report.agrees(), "{:?}", report.proofs);
+    let report = import(&[TABLE, &rows(6)]);
+    assert!(!report.manifest.contains("o#{orderId}"), "half of the items are too few: {}", report.manifest);
+}
+
+#[test]
+fn a_number_that_old_items_hold_as_text_is_a_number_in_a_key() {
+    let rows = |is_text: fn(usize) -> bool, other: &str| {
+        lines((0..12).map(|n| {
+            let number =
+                if is_text(n) { serde_json::json!(format!("{n}{other}")) } else { serde_json::json!(n) };
+            serde_json::json!({ "pk": format!("o#{n:04}"), "sk": format!("{n}"), "number": number })
+        }))
+    };
+    let report = import(&[TABLE, &rows(|n| n < 3, "")]);
+    has(
+        &report,
+        &[
+            "partition = { attribute = \"pk\", fold = \"o#{number:04}\" }",
+            "number = { type = \"number\", required = true }",
+        ],
+    );
+    assert!(report.manifest.contains("a key needs one type: 3 items have it as text"), "{}", report.manifest);
+    assert!(!report.agrees(), "the keys of the three cannot be folded");
 }
