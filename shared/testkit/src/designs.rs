@@ -20,6 +20,51 @@ const MEMBERS: [&str; 8] =
     ["Order", "Invoice", "Ticket", "Reading", "Member", "Visit", "Shipment", "Payment"];
 /// Sort keys without parts.
 const CONSTANTS: [&str; 6] = ["META", "meta", "PROFILE", "#METADATA", "A", "details"];
+/// Entities with one item in each collection, with their sort keys.
+const SINGLES: [(&str, &str); 3] = [("Settings", "SETTINGS"), ("Balance", "BALANCE"), ("Address", "address")];
+/// Pairs of entities with the same attributes.
+const TWINS: [(&str, &str); 3] = [("Credit", "Debit"), ("Deposit", "Withdrawal"), ("Inbound", "Outbound")];
+
+/// A kind of noise in samples of real tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Noise {
+    /// Old items lack attributes that their keys hold.
+    Missing,
+    /// Old items hold numbers as text.
+    Mixed,
+    /// Other attributes are equal to a part of a key in the sample.
+    Coincidence,
+    /// 3 to 10 items of each entity.
+    Few,
+    /// Only keys hold the ids.
+    KeyOnly,
+    /// Sort keys without parts.
+    Constant,
+    /// Keys end with the number of a shard.
+    Shards,
+    /// Two entities have the same attributes and differ in the prefix of their keys.
+    Twins,
+    /// All entities use the index, each with its own key.
+    Overloaded,
+    /// Several of these at once.
+    Several,
+}
+
+impl Noise {
+    /// Every kind of noise.
+    pub const ALL: [Noise; 10] = [
+        Noise::Missing,
+        Noise::Mixed,
+        Noise::Coincidence,
+        Noise::Few,
+        Noise::KeyOnly,
+        Noise::Constant,
+        Noise::Shards,
+        Noise::Twins,
+        Noise::Overloaded,
+        Noise::Several,
+    ];
+}
 
 /// A design, with its truth.
 #[derive(Debug, Clone)]
@@ -59,6 +104,7 @@ struct Style {
     has_repeated_owner: bool,
     has_mixed: bool,
     has_coincidence: bool,
+    noises: BTreeSet<Noise>,
 }
 
 /// A part of a key.
@@ -103,19 +149,29 @@ struct Building {
 }
 
 impl Style {
-    fn new(seed: u64) -> Style {
+    fn new(seed: u64, noise: Option<Noise>) -> Style {
         let mut random = Random::new(seed);
+        let noises: BTreeSet<Noise> = match noise {
+            Some(Noise::Several) => random.fork().some(&Noise::ALL, 4).into_iter().collect(),
+            one => one.into_iter().collect(),
+        };
+        let has = |noise: Noise| noises.contains(&noise);
         let types = [None, None, Some("type"), Some("entityType"), Some("_et"), Some("recordKind")];
         Style {
             separator: *random.pick(&['#', '#', '#', '#', '|', '/', ':']),
             prefix: random.below(6),
             attributes: random.below(3),
-            hidden: *random.pick(&[0, 0, 50, 100]),
+            hidden: match *random.pick(&[0, 0, 50, 100]) {
+                _ if has(Noise::KeyOnly) => 100,
+                _ if has(Noise::Missing) || has(Noise::Mixed) || has(Noise::Coincidence) => 0,
+                other => other,
+            },
             entity_attribute: *random.pick(&types),
             constant: CONSTANTS[random.below(CONSTANTS.len())],
             has_repeated_owner: random.chance(20),
             has_mixed: random.chance(25),
-            has_coincidence: random.chance(40),
+            has_coincidence: random.chance(40) || has(Noise::Coincidence),
+            noises,
             random,
         }
     }
@@ -136,6 +192,23 @@ impl Style {
             true => Part::Text(String::new()),
             false => Part::Text(format!("{}{}", self.prefix(entity), self.separator)),
         }
+    }
+
+    fn has(&self, noise: Noise) -> bool {
+        self.noises.contains(&noise)
+    }
+
+    /// The number of a shard at the end of a key: text and part.
+    fn shard_at_end(&self, one: &mut Building) -> [Part; 2] {
+        let shard = match one.fields.iter().position(|field| matches!(field.values, Values::Shard)) {
+            Some(known) => known,
+            None => one.field(self.shard()),
+        };
+        let text = match self.prefix < 4 {
+            true => format!("{0}SHARD{0}", self.separator),
+            false => self.separator.to_string(),
+        };
+        [Part::Text(text), Part::Field(shard)]
     }
 
     fn between(&self) -> Part {
@@ -215,9 +288,18 @@ impl Building {
 impl Design {
     /// The design of a seed. A Workbench model has few rows.
     pub fn new(seed: u64, is_workbench: bool) -> Design {
-        let mut style = Style::new(seed);
-        let (built, keys) =
-            if style.random.chance(20) { one_entity(&mut style) } else { several_entities(&mut style) };
+        Design::with(seed, is_workbench, None)
+    }
+
+    /// A design whose sample has this noise of real tables.
+    pub fn noisy(seed: u64, is_workbench: bool, noise: Noise) -> Design {
+        Design::with(seed, is_workbench, Some(noise))
+    }
+
+    fn with(seed: u64, is_workbench: bool, noise: Option<Noise>) -> Design {
+        let mut style = Style::new(seed, noise);
+        let is_one = style.random.chance(20) && !style.has(Noise::Twins) && !style.has(Noise::Constant);
+        let (built, keys) = if is_one { one_entity(&mut style) } else { several_entities(&mut style) };
         let mut indexes = Vec::new();
         for (at, (partition, sort)) in keys.iter().enumerate().skip(1) {
             indexes.push((format!("GSI{at}"), partition.clone(), sort.clone()));
@@ -231,9 +313,16 @@ impl Design {
         };
         let most = if is_workbench { ROWS_MAX } else { ITEMS_MAX };
         for (at, one) in built.iter().enumerate() {
-            let count = style.random.between(2, *style.random.clone().pick(&[4, 8, most]));
+            let count = match style.random.between(2, *style.random.clone().pick(&[4, 8, most])) {
+                _ if style.has(Noise::Few) => style.random.between(3, 10),
+                // Most items have what some lack.
+                _ if style.has(Noise::Missing) || style.has(Noise::Mixed) => {
+                    style.random.between(8, ITEMS_MAX)
+                }
+                count => count.min(most),
+            };
             let mut seen = BTreeSet::new();
-            for number in 0..count.min(most) {
+            for number in 0..count {
                 let item = item(one, at, number, &mut style, built.len());
                 let key = |name: &String| item.get(name).map(Value::to_string);
                 let identity = (key(&keys[0].0), keys[0].1.as_ref().and_then(key));
@@ -346,7 +435,7 @@ fn one_entity(style: &mut Style) -> (Vec<Building>, Vec<(String, Option<String>)
 fn several_entities(style: &mut Style) -> (Vec<Building>, Vec<(String, Option<String>)>) {
     let (pk, sk) = *style.random.pick(&[("PK", "SK"), ("pk", "sk")]);
     let (gsi_pk, gsi_sk) = if pk == "PK" { ("GSI1PK", "GSI1SK") } else { ("gsi1pk", "gsi1sk") };
-    let has_index = style.random.chance(75);
+    let has_index = style.random.chance(75) || style.has(Noise::Overloaded);
     let owner = *style.random.pick(&OWNERS);
     let mut root = Building::new(owner);
     let id = style.id(owner);
@@ -363,9 +452,24 @@ fn several_entities(style: &mut Style) -> (Vec<Building>, Vec<(String, Option<St
         let one = member(style, name, owner, (pk, sk));
         built.push(one);
     }
+    if style.has(Noise::Constant) {
+        let count = style.random.between(1, 2);
+        for (name, constant) in style.random.some(&SINGLES, count) {
+            let mut one = Building::new(name);
+            in_collection(style, &mut one, owner, pk);
+            one.keys.insert(sk.into(), vec![Part::Text(constant.to_owned())]);
+            built.push(one);
+        }
+    }
+    if style.has(Noise::Twins) {
+        built.extend(twins(style, owner, (pk, sk)));
+    }
+    if style.has(Noise::Coincidence) {
+        equal_owner(style, &mut built, pk);
+    }
     if has_index {
         for one in &mut built {
-            if style.random.chance(65) {
+            if style.random.chance(65) || style.has(Noise::Overloaded) {
                 let owner = if one.name == owner { None } else { Some(owner) };
                 index_keys(style, one, owner, (gsi_pk, gsi_sk));
             }
@@ -389,9 +493,11 @@ fn member(style: &mut Style, name: &str, owner: &str, (pk, sk): (&str, &str)) ->
         one.keys.insert(sk.into(), vec![Part::Text(style.constant.to_owned())]);
         return one;
     }
-    let owner_id = style.id(owner);
-    let owner_id = one.field(owner_id);
-    one.keys.insert(pk.into(), vec![style.before(owner), Part::Field(owner_id)]);
+    in_collection(style, &mut one, owner, pk);
+    if style.has(Noise::Shards) && style.random.chance(60) {
+        let shard = style.shard_at_end(&mut one);
+        one.keys.entry(pk.into()).or_default().extend(shard);
+    }
     let sort = match style.random.below(5) {
         0 | 1 => vec![style.before(name), Part::Field(id)],
         2 => {
@@ -411,10 +517,59 @@ fn member(style: &mut Style, name: &str, owner: &str, (pk, sk): (&str, &str)) ->
     one
 }
 
+/// The partition key of the items of an owner.
+fn in_collection(style: &mut Style, one: &mut Building, owner: &str, pk: &str) {
+    let owner_id = style.id(owner);
+    let owner_id = one.field(owner_id);
+    one.keys.insert(pk.into(), vec![style.before(owner), Part::Field(owner_id)]);
+}
+
+/// Two entities with the same attributes, whose sort keys have different prefixes.
+fn twins(style: &mut Style, owner: &str, (pk, sk): (&str, &str)) -> Vec<Building> {
+    let (first, second) = *style.random.pick(&TWINS);
+    let has_time = style.random.chance(50);
+    let one = |style: &mut Style, name: &str| {
+        let mut one = Building::new(name);
+        let id = one.field(style.stored(&["entry", "id"], Values::Digits));
+        in_collection(style, &mut one, owner, pk);
+        let mut sort = vec![style.before(name)];
+        if has_time {
+            sort.extend([Part::Field(one.time(style)), style.between()]);
+        }
+        sort.push(Part::Field(id));
+        one.keys.insert(sk.into(), sort);
+        one
+    };
+    vec![one(style, first), one(style, second)]
+}
+
+/// All items of the collection name the owner by one attribute, and those of one entity have another one with the same
+/// values.
+fn equal_owner(style: &mut Style, built: &mut [Building], pk: &str) {
+    let owner = built[0].fields[0].name.clone();
+    let in_collection = |one: &Building| matches!(one.keys[pk].as_slice(), [_, Part::Field(at), ..] if one.fields[*at].name == owner);
+    let members = built.iter().filter(|one| in_collection(one)).count();
+    if members < 3 || style.random.chance(50) {
+        return;
+    }
+    let names = [style.attribute(&["holder"]), style.attribute(&["agent"])];
+    let mut has_agent = false;
+    for one in built.iter_mut().filter(|one| in_collection(one)) {
+        let Some(at) = one.fields.iter().position(|field| field.name == owner) else { continue };
+        one.fields[at].name.clone_from(&names[0]);
+        if !std::mem::replace(&mut has_agent, true) {
+            let field = Field { name: names[1].clone(), ..style.stored(&["agent"], Values::Same(at)) };
+            one.fields.push(field);
+        }
+    }
+}
+
 fn index_keys(style: &mut Style, one: &mut Building, owner: Option<&str>, (pk, sk): (&str, &str)) {
     let name = one.name.clone();
     let (time, status) = (one.time(style), one.status(style));
-    let (partition, sort) = match (style.random.below(6), owner) {
+    let choice = style.random.below(6);
+    let choice = if style.has(Noise::Shards) { 3 } else { choice };
+    let (partition, sort) = match (choice, owner) {
         (0 | 1, Some(owner)) => {
             let known =
                 |words: &[&str]| one.fields.iter().position(|field| field.name == style.attribute(words));
@@ -426,13 +581,9 @@ fn index_keys(style: &mut Style, one: &mut Building, owner: Option<&str>, (pk, s
             (vec![Part::Text(word), Part::Field(status)], vec![Part::Field(time)])
         }
         (3, _) => {
-            let shard = one.field(style.shard());
-            let text = match style.prefix < 4 {
-                true => format!("{0}SHARD{0}", style.separator),
-                false => style.separator.to_string(),
-            };
+            let shard = style.shard_at_end(one);
             let before = style.before(&name);
-            (vec![before, Part::Field(status), Part::Text(text), Part::Field(shard)], vec![Part::Field(time)])
+            ([vec![before, Part::Field(status)], shard.to_vec()].concat(), vec![Part::Field(time)])
         }
         (4, _) => {
             one.sparse.extend([pk.to_owned(), sk.to_owned()]);
@@ -456,7 +607,12 @@ fn index_keys(style: &mut Style, one: &mut Building, owner: Option<&str>, (pk, s
 /// Another attribute with the same values in the sample.
 fn coincide(one: &mut Building, field: usize, words: &[&str], style: &Style) {
     if style.has_coincidence && !one.fields[field].is_hidden {
-        one.field(style.stored(words, Values::Same(field)));
+        let words = if style.has(Noise::Coincidence) && words == ["reference"] {
+            *style.random.clone().pick(&[["reference"], ["state"], ["alias"]])
+        } else {
+            [words[0]]
+        };
+        one.field(style.stored(&words, Values::Same(field)));
     }
 }
 
@@ -469,12 +625,25 @@ fn item(
 ) -> BTreeMap<String, Value> {
     let mut texts: Vec<String> = Vec::new();
     let mut item: BTreeMap<String, Value> = BTreeMap::new();
+    let is_old =
+        number > 0 && (style.has(Noise::Missing) || style.has(Noise::Mixed)) && style.random.chance(20);
     for field in &one.fields {
         let text = value(field.values, at, number, &texts, &mut style.random);
-        let typed =
-            if matches!(field.values, Values::Count) { json!({ "N": text }) } else { json!({ "S": text }) };
-        if !field.is_hidden {
-            item.insert(field.name.clone(), typed);
+        let is_number = match field.values {
+            Values::Count => !(is_old && style.has(Noise::Mixed)),
+            Values::Digits => !is_old && style.has(Noise::Mixed),
+            _ => false,
+        };
+        let of = match field.values {
+            Values::Same(at) => one.fields[at].values,
+            own => own,
+        };
+        let is_missing = is_old
+            && style.has(Noise::Missing)
+            && matches!(of, Values::Id(_) | Values::Uuid | Values::Digits | Values::Time);
+        if !field.is_hidden && !is_missing {
+            let letter = if is_number { "N" } else { "S" };
+            item.insert(field.name.clone(), json!({ letter: text }));
         }
         texts.push(text);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use keyfold_core::json::read_item;
 use keyfold_core::model::{EntityId, KeySource, Model, Table};
-use keyfold_testkit::designs::{Design, TrueEntity};
+use keyfold_testkit::designs::{Design, Noise, TrueEntity};
 
 use crate::import;
 
@@ -15,6 +15,13 @@ const SEEDS: u64 = 150;
 const ENTITIES_PERCENT_MIN: usize = 98;
 /// The least percentage of exact templates.
 const TEMPLATES_PERCENT_MIN: usize = 97;
+
+/// The designs of each kind of noise.
+const NOISY_SEEDS: u64 = 20;
+/// The least percentage of entities found in noisy designs.
+const NOISY_ENTITIES_PERCENT_MIN: usize = 96;
+/// The least percentage of exact templates of noisy designs.
+const NOISY_TEMPLATES_PERCENT_MIN: usize = 95;
 
 /// Found, of all.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,6 +43,13 @@ struct Score {
     entities: Count,
     templates: Count,
     misses: Vec<String>,
+}
+
+impl Score {
+    fn add(&mut self, other: Score) {
+        self.entities = Count(self.entities.0 + other.entities.0, self.entities.1 + other.entities.1);
+        self.templates = Count(self.templates.0 + other.templates.0, self.templates.1 + other.templates.1);
+    }
 }
 
 impl fmt::Display for Score {
@@ -72,6 +86,25 @@ fn generated_designs_are_recognised() {
         assert!(score.entities.percent() >= ENTITIES_PERCENT_MIN, "{source}: {score}\n{misses}");
         assert!(score.templates.percent() >= TEMPLATES_PERCENT_MIN, "{source}: {score}\n{misses}");
     }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "shows the score and the misses with --nocapture")]
+fn noisy_designs_are_recognised() {
+    let mut all = Score::default();
+    for noise in Noise::ALL {
+        let mut of_noise = Score::default();
+        for seed in 0..NOISY_SEEDS {
+            let (scan, model) = (Design::noisy(seed, false, noise), Design::noisy(seed, true, noise));
+            score(&scan, &[&scan.description(), &scan.lines()], scan.is_named, seed, &mut of_noise);
+            score(&model, &[&model.workbench(false)], model.is_named, seed, &mut of_noise);
+        }
+        println!("{}\n{noise:?}: {of_noise}", of_noise.misses.join("\n"));
+        all.add(of_noise);
+    }
+    println!("all kinds of noise: {all}");
+    assert!(all.entities.percent() >= NOISY_ENTITIES_PERCENT_MIN, "{all}");
+    assert!(all.templates.percent() >= NOISY_TEMPLATES_PERCENT_MIN, "{all}");
 }
 
 fn score(design: &Design, sources: &[&str], is_named: bool, seed: u64, score: &mut Score) {
