@@ -1,5 +1,8 @@
 //! Each format: its contents appear in the manifest.
 
+use keyfold_core::value::{AttributeValue, Item};
+use keyfold_init::{ReadError, Source, read};
+
 use crate::seeds::*;
 use crate::{has, import, model};
 
@@ -35,6 +38,72 @@ fn a_workbench_model_gives_entities_by_facet_with_the_templates_of_their_aliases
         ],
     );
     assert!(report.agrees() && report.items == 4, "{:?}", report.proofs);
+}
+
+/// A model with the number key `id`, a declared number `n`, and one row with these cells.
+fn row(cells: &str) -> Result<Item, ReadError> {
+    let table = r#"{"TableName":"Rows","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"N"}},
+"NonKeyAttributes":[{"AttributeName":"n","AttributeType":"N"}],"TableData":[ROW]}"#;
+    let text = format!(r#"{{"ModelName":"m","DataModel":[{}]}}"#, table.replace("ROW", cells));
+    Ok(read(&Source { name: "rows".to_owned(), text })?.tables[0].items[0].item.clone())
+}
+
+#[test]
+fn each_cell_of_a_workbench_row_is_read_by_its_own_notation() {
+    use AttributeValue::{Bool, L, M, N, Ns, Null, S, Ss};
+    let text = |text: &str| S(text.to_owned());
+    let number = |text: &str| N(text.to_owned());
+    let map = |name: &str, value: AttributeValue| M(std::iter::once((name.to_owned(), value)).collect());
+    let texts = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+    for (cell, value) in [
+        (r#"{"S":"x"}"#, text("x")),
+        (r#"{"S":5}"#, text("5")),
+        (r#"{"S":true}"#, text("true")),
+        (r#"{"N":"5"}"#, number("5")),
+        (r#"{"N":5}"#, number("5")),
+        (r#"{"BOOL":false}"#, Bool(false)),
+        (r#"{"BOOL":"TRUE"}"#, Bool(true)),
+        (r#"{"BOOL":"yes"}"#, map("BOOL", text("yes"))),
+        (r#"{"NULL":"x"}"#, Null(true)),
+        (r#"{"SS":["a",1]}"#, Ss(texts(&["a", "1"]))),
+        (r#"{"NS":[1,"2"]}"#, Ns(texts(&["1", "2"]))),
+        (r#"{"SS":[["a"]]}"#, map("SS", L(vec![L(vec![text("a")])]))),
+        (r#"{"M":"{\"a\":1}"}"#, map("a", number("1"))),
+        (r#"{"M":{"a":"x"}}"#, map("a", text("x"))),
+        (r#"{"M":{"a":{"N":1}}}"#, map("a", number("1"))),
+        (r#"{"M":"no JSON"}"#, map("M", text("no JSON"))),
+        (r#"{"L":"[1]"}"#, L(vec![number("1")])),
+        (r#"{"L":["a",{"N":1}]}"#, L(vec![text("a"), number("1")])),
+        (r#"{"city":"Oslo"}"#, map("city", text("Oslo"))),
+        (r#""x""#, text("x")),
+        ("5", number("5")),
+        ("true", Bool(true)),
+        ("[1]", L(vec![number("1")])),
+    ] {
+        let item = row(&format!(r#"{{"id":1,"cell":{cell}}}"#)).unwrap();
+        assert_eq!(item.get("cell"), Some(&value), "{cell}");
+    }
+    // Two members are a map, whatever their names.
+    let both = row(r#"{"id":1,"cell":{"S":"a","N":"1"}}"#).unwrap();
+    assert!(matches!(both.get("cell"), Some(M(members)) if members.len() == 2), "{both:?}");
+}
+
+#[test]
+fn texts_of_a_workbench_row_are_numbers_where_the_model_says_so_and_empty_cells_are_absent() {
+    let value = |cells: &str, name: &str| row(cells).unwrap().get(name).cloned();
+    let (number, text) = (
+        |text: &str| Some(AttributeValue::N(text.to_owned())),
+        |text: &str| Some(AttributeValue::S(text.to_owned())),
+    );
+    assert_eq!(value(r#"{"id":"7"}"#, "id"), number("7"), "a key");
+    assert_eq!(value(r#"{"id":1,"n":"200"}"#, "n"), number("200"), "a declared attribute");
+    assert_eq!(value(r#"{"id":1,"n":"many"}"#, "n"), text("many"));
+    assert_eq!(value(r#"{"id":1,"n":{"S":"200"}}"#, "n"), text("200"), "its own letter says more");
+    assert_eq!(value(r#"{"id":1,"other":"200"}"#, "other"), text("200"));
+    for empty in [r#""""#, r#"{"S":""}"#] {
+        assert_eq!(value(&format!(r#"{{"id":1,"cell":{empty}}}"#), "cell"), None, "{empty}");
+    }
+    assert_eq!(row("{}").unwrap_err().code(), "init-not-an-item");
 }
 
 /// Rows from spreadsheets and scripts: plain cells, cells in DynamoDB's notation, plain values under a type's letter.
