@@ -186,6 +186,59 @@ fn a_new_index_has_no_folded_key_where_a_native_one_would_do() {
     done(at, &["check", "--strict"]);
 }
 
+/// Every question that is added has a plan, and `check` has nothing to say.
+#[test]
+fn a_new_index_with_an_optional_attribute_has_a_tail_or_asks_for_items_that_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let manifest = "[tables.notes]\npartition = \"id\"\n[tables.notes.attributes]\nid = \"string\"\nowner = \"string\"\n\
+                    kind = { type = \"string\", required = true }\nat = \"timestamp\"\nsize = \"number\"\n";
+    let cases: [(&str, &[&str], &str); 6] = [
+        ("owner / at", &["sort = \"at\"", "\"at exists\", \"at between?\""], "not in the index"),
+        (
+            "owner, size / at",
+            &["{owner}#{size:number}", "sort = \"at\"", "\"at exists\""],
+            "not in the index",
+        ),
+        ("owner / kind, at", &["sort = \"{kind}[#{at}]\"", "\"kind?\", \"at between?\""], "optional tail"),
+        ("owner / kind, at, size", &["sort = \"{kind}[#{at}[#{size:number}]]\""], "optional tail"),
+        ("owner / at, kind", &["sort = [\"at\", \"kind\"]", "\"at exists\", \"at between?\""], "`required`"),
+        ("owner / kind", &["sort = \"kind\"", "where = [\"owner\", \"kind?\"]"], "No retrofit"),
+    ];
+    for (wanted, lines, why) in cases {
+        std::fs::write(at.join("keyfold.toml"), manifest).unwrap();
+        let added = done(at, &["--json", "init", "--new-index", wanted]);
+        let text = added["added"].as_str().unwrap();
+        assert!(lines.iter().all(|line| text.contains(line)), "{wanted}: {text}");
+        assert!(added["why"].as_str().unwrap().contains(why), "{wanted}: {added}");
+        done(at, &["check", "--strict"]);
+        done(at, &["plan"]);
+    }
+}
+
+#[test]
+fn a_new_index_of_an_entity_knows_what_its_items_can_lack() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let manifest = "[tables.shop]\npartition = { attribute = \"PK\" }\nsort = { attribute = \"SK\" }\n\
+                    [tables.shop.entities.order]\nwhen = { SK = { begins-with = \"O#\" } }\npartition = \"C#{customer}\"\nsort = \"O#{id}\"\n\
+                    attributes = { customer = \"string\", id = \"string\", kind = { type = \"string\", required = true }, day = \"date\" }\n\
+                    [tables.shop.entities.note]\nwhen = { SK = { begins-with = \"N#\" } }\npartition = \"C#{customer}\"\nsort = \"N#{id}\"\n\
+                    attributes = { customer = \"string\", id = \"string\", text = \"string\" }\n";
+    for (wanted, line) in [
+        ("kind / day", "where = [\"kind\", \"day exists\", \"day between?\"]"),
+        ("day / kind", "where = [\"day\", \"kind?\"]"),
+        ("customer / kind, day", "{kind}[#{day}]"),
+        ("customer / day, kind", "where = [\"customer\", \"day exists\", \"day between?\", \"kind?\"]"),
+    ] {
+        std::fs::write(at.join("keyfold.toml"), manifest).unwrap();
+        let added = done(at, &["--json", "init", "--new-index", wanted, "--entity", "order"]);
+        assert!(added["added"].as_str().unwrap().contains(line), "{wanted}: {added}");
+        done(at, &["check", "--strict"]);
+        done(at, &["plan"]);
+    }
+}
+
 #[test]
 fn a_table_with_all_the_indexes_it_may_have_gets_a_second_table_for_a_new_one() {
     let folder = tempfile::tempdir().unwrap();

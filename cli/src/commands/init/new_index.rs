@@ -8,6 +8,7 @@ use anyhow::bail;
 use keyfold_core::key::{KeyMode, Part};
 use keyfold_core::manifest;
 use keyfold_core::model::{Attribute, AttributeKind, Entity, IndexKind, KeySource, Model, Table};
+use keyfold_core::query::advise::{Advice, advise};
 use serde_json::json;
 
 use super::sample::any_item;
@@ -33,8 +34,48 @@ struct Question<'q> {
     sort: &'q [String],
 }
 
+/// How the index and its question treat attributes of the sort key that items can lack.
+#[derive(Clone, Copy)]
+struct Form {
+    /// Is the key a list of attributes?
+    is_native: bool,
+    /// Are such attributes at its end an optional tail? Then items without them are in the index.
+    has_tail: bool,
+    /// Does the question ask only for items that have the other ones? Items without them are not in the index.
+    asks_exists: bool,
+    /// Does the question keep its order with an optional tail? A text before the tail does not give one.
+    has_order: bool,
+}
+
+/// The forms, the best first. The first with which the planner answers the question is taken.
+const FORMS: [Form; 5] = [
+    Form { is_native: false, has_tail: false, asks_exists: false, has_order: true },
+    Form { is_native: false, has_tail: true, asks_exists: false, has_order: true },
+    Form { is_native: false, has_tail: true, asks_exists: false, has_order: false },
+    Form { is_native: false, has_tail: true, asks_exists: true, has_order: true },
+    Form { is_native: false, has_tail: false, asks_exists: true, has_order: true },
+];
+
+impl Question<'_> {
+    /// Can items of the question lack the attribute?
+    fn is_optional(&self, table: &Table, name: &str) -> bool {
+        let entity =
+            self.entity.and_then(|wanted| table.entities.iter().find(|entity| entity.name == wanted));
+        let attributes = entity.map_or(&table.attributes, |entity| &entity.attributes);
+        let is_key = table.key_attributes().any(|key| key.name == name);
+        !is_key && attributes.get(name).is_none_or(|attribute| !attribute.required)
+    }
+
+    /// The attributes at the end of the sort key that items can lack. The first cannot be one: a key has a text.
+    fn tail(&self, table: &Table) -> &[String] {
+        let last = self.sort.iter().rposition(|name| !self.is_optional(table, name)).unwrap_or(0);
+        self.sort.get(last + 1..).unwrap_or_default()
+    }
+}
+
 /// The addition to the manifest.
 struct Addition {
+    table: String,
     index: String,
     retrofit: Option<String>,
     text: String,
@@ -67,30 +108,32 @@ pub(super) fn run(
     let entity = entity_of(table, entity, (&partition, &sort))?;
     let has_items = globals.endpoint.is_some().then(|| any_item(globals, &table.name)).transpose()?;
     let file = ManifestFile::read(path)?;
-    let make = |native| {
-        addition(
-            &model,
-            &file.text,
-            table,
-            &Question { entity, partition: &partition, sort: &sort },
-            native,
-            has_items,
-        )
-    };
-    let with = |addition: Addition| {
+    let question = Question { entity, partition: &partition, sort: &sort };
+    let with = |form: Form| {
+        let addition = addition(&model, &file.text, table, &question, form, has_items);
         let text = format!("{}\n{}", file.text.trim_end(), addition.text);
         (manifest::parse(&file.name, &text), text, addition)
     };
-    let (mut parsed, mut text, mut addition) = with(make(false));
-    // No folded key where a native one would do: `check` would advise against it at once.
-    let advised = format!("a native key would serve index `{}`,", addition.index);
-    if parsed
-        .diagnostics
-        .iter()
-        .any(|found| found.code == "native-would-serve" && found.message.starts_with(&advised))
-    {
-        (parsed, text, addition) = with(make(true));
-    }
+    let made = |form: Form| {
+        let (parsed, text, addition) = with(form);
+        // No folded key where a native one would do: `check` would advise against it at once.
+        let advised = format!("a native key would serve index `{}`,", addition.index);
+        let is_advised = parsed
+            .diagnostics
+            .iter()
+            .any(|found| found.code == "native-would-serve" && found.message.starts_with(&advised));
+        if is_advised { with(Form { is_native: true, ..form }) } else { (parsed, text, addition) }
+    };
+    let is_served = |(parsed, _, addition): &(manifest::Parsed, String, Addition)| {
+        let of_index =
+            |one: &Advice<'_>| one.table.id == addition.table && one.question.name == addition.index;
+        let model = parsed.model.as_ref();
+        model.is_some_and(|model| {
+            advise(model).iter().filter(|one| of_index(one)).all(|one| one.outcome.is_ok())
+        })
+    };
+    let served = FORMS.into_iter().map(made).find(is_served);
+    let (parsed, text, addition) = served.unwrap_or_else(|| made(FORMS[0]));
     if parsed.model.is_none() {
         out.styled_note(parsed.render(&text, out.colour()));
         bail!("the index does not fit into `{}`; nothing was changed", file.name);
@@ -177,7 +220,7 @@ fn addition(
     text_before: &str,
     table: &Table,
     question: &Question<'_>,
-    native: bool,
+    form: Form,
     has_items: Option<bool>,
 ) -> Addition {
     let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
@@ -192,7 +235,7 @@ fn addition(
         true => successor(model, text_before, table),
         false => (table.id.clone(), String::new()),
     };
-    let (sections, folds) = index_and_question(table, &id, &index, question, native);
+    let Sections { text: sections, folds, tail, asked } = sections(table, &id, &index, question, form);
     text += &sections;
     let needs_retrofit = (folds || is_full) && has_items != Some(false);
     let retrofit = needs_retrofit.then(|| {
@@ -207,7 +250,7 @@ fn addition(
             let _ = writeln!(text, "fills = [{index:?}]");
         }
     }
-    let why = match (folds, has_items) {
+    let mut why = match (folds, has_items) {
         _ if is_full => format!(
             "A new table: `{0}` has {global} global indexes, the quota of a table. `{id}` has its keys and only this index; questions \
              that need another index stay with `{0}`. You can also remove an index, or ask AWS for more, and run this again.",
@@ -221,30 +264,60 @@ fn addition(
                       Existing items get the index's key attributes from it; only another table key or a local index needs a new table."
             .to_owned(),
     };
-    Addition { index, retrofit, text, why, is_full }
+    let named =
+        |names: &[&String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if !tail.is_empty() {
+        let _ = write!(
+            why,
+            "\nItems without {} are in the index too: an optional tail of the sort key.",
+            named(&tail)
+        );
+    }
+    if !asked.is_empty() {
+        let _ = write!(
+            why,
+            "\nItems without {0} are not in the index, so the question is about items that have it. If all items have it, declare it \
+             `required` and run this again.",
+            named(&asked)
+        );
+    }
+    Addition { table: id, index, retrofit, text, why, is_full }
 }
 
-/// The sections of the index and its question, and whether one of its keys is folded.
-fn index_and_question(
-    table: &Table,
-    id: &str,
-    index: &str,
-    question: &Question<'_>,
-    native: bool,
-) -> (String, bool) {
+/// The sections of the index and its question.
+struct Sections<'q> {
+    text: String,
+    /// Is one of the index's keys folded?
+    folds: bool,
+    /// The optional tail of the sort key.
+    tail: Vec<&'q String>,
+    /// The attributes that the question asks for with `exists`.
+    asked: Vec<&'q String>,
+}
+
+fn sections<'q>(table: &Table, id: &str, index: &str, question: &Question<'q>, form: Form) -> Sections<'q> {
     let Question { entity, partition, sort } = *question;
-    let key = |names: &[String], role: &str| match native {
+    let is_in_tail = |name: &String| form.has_tail && !form.is_native && question.tail(table).contains(name);
+    let (tail, fixed): (Vec<&String>, Vec<&String>) = sort.iter().partition(|name| is_in_tail(name));
+    let asked: Vec<&String> =
+        fixed.into_iter().filter(|name| form.asks_exists && question.is_optional(table, name)).collect();
+    let key = |names: &[String], tail: usize, role: &str| match form.is_native {
         true => (format!("{names:?}"), false),
-        false => key(table, names, &format!("{index}_{role}")),
+        false => key(table, names, tail, &format!("{index}_{role}")),
     };
-    let ((partition_key, partition_folds), (sort_key, sort_folds)) = (key(partition, "pk"), key(sort, "sk"));
+    let ((partition_key, partition_folds), (sort_key, sort_folds)) =
+        (key(partition, 0, "pk"), key(sort, tail.len(), "sk"));
     let conditions: Vec<String> = partition
         .iter()
         .map(|name| format!("{name:?}"))
+        .chain(asked.iter().map(|name| format!("\"{name} exists\"")))
         .chain(sort.iter().map(|name| format!("\"{name}{}?\"", operator(table, name))))
         .collect();
     let (sort_line, order) = match sort.first() {
-        Some(first) => (format!("sort = {sort_key}\n"), format!("order = {first:?}\n")),
+        Some(first) if form.has_order || tail.is_empty() => {
+            (format!("sort = {sort_key}\n"), format!("order = {first:?}\n"))
+        }
+        Some(_) => (format!("sort = {sort_key}\n"), String::new()),
         None => (String::new(), String::new()),
     };
     // With the table's own partition key it would be local by default, and a live table cannot get local indexes.
@@ -254,7 +327,7 @@ fn index_and_question(
         entity.map_or_else(String::new, |entity| format!("entity = {entity:?}\n")),
         conditions.join(", ")
     );
-    (text, partition_folds || (sort_folds && !sort.is_empty()))
+    Sections { text, folds: partition_folds || (sort_folds && !sort.is_empty()), tail, asked }
 }
 
 fn capital(name: &str) -> String {
@@ -302,8 +375,9 @@ fn successor(model: &Model, text: &str, table: &Table) -> (String, String) {
     (id, copy)
 }
 
-/// The key as the manifest writes it, and whether it is folded. One attribute is the key itself.
-fn key(table: &Table, names: &[String], attribute: &str) -> (String, bool) {
+/// The key as the manifest writes it, and whether it is folded. One attribute is the key itself. The last attributes can
+/// be an optional tail.
+fn key(table: &Table, names: &[String], tail: usize, attribute: &str) -> (String, bool) {
     if let [only] = names {
         let is_key = |one: &Attribute| one.kind.scalar().is_some() && !one.from_key;
         let natural = table.attributes.get(only).is_some_and(is_key);
@@ -316,7 +390,10 @@ fn key(table: &Table, names: &[String], attribute: &str) -> (String, bool) {
         Some(AttributeKind::Binary) => format!("{{{name}|hex}}"),
         _ => format!("{{{name}}}"),
     };
-    let template = names.iter().map(part).collect::<Vec<_>>().join(SEPARATOR);
+    let (fixed, optional) = names.split_at(names.len() - tail);
+    let mut template = fixed.iter().map(part).collect::<Vec<_>>().join(SEPARATOR);
+    template.extend(optional.iter().map(|name| format!("[{SEPARATOR}{}", part(name))));
+    template.push_str(&"]".repeat(tail));
     if is_verbatim(table) {
         // The table's own keys are not escaped; a new one can take every value.
         return (format!("{{ attribute = {attribute:?}, fold = {template:?}, verbatim = false }}"), true);
