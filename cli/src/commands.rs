@@ -211,6 +211,7 @@ pub(crate) enum Command {
     /// Write a manifest from what you have: a live table, a model, a template, a schema, items.
     #[command(after_help = "Examples:\n  keyfold init --table Helpdesk --endpoint http://127.0.0.1:8000\n  \
                             keyfold init template.yaml entities.json --out keyfold.toml\n  \
+                            keyfold init --table Shop --entities 'Order:type=ORDER,Customer:PK=CUST#*'\n  \
                             keyfold init --new-index \"resourceId, action, accessedBy / timestamp\"\n\n\
                             Sources: DescribeTable, DescribeTimeToLive and create-table JSON, items as JSON lines, NoSQL Workbench models,\n\
                             CloudFormation, SAM, CDK and serverless.yml, Terraform (show -json, literal HCL), ElectroDB, OneTable, awslabs\n\

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use keyfold_core::manifest::{self, Severity};
 use keyfold_init::draft::Draft;
-use keyfold_init::{Options, Problem, Proof, ReadError, Report, SOURCE_BYTES_MAX, Source};
+use keyfold_init::{EntityHint, Options, Problem, Proof, ReadError, Report, SOURCE_BYTES_MAX, Source};
 use serde_json::{Value, json};
 
 use self::sample::coded;
@@ -41,8 +41,12 @@ pub(crate) struct InitArgs {
     /// Let comments hold values of items, not only counts.
     #[arg(long)]
     pub(crate) examples: bool,
+    /// Entities that you know: NAME:ATTRIBUTE=VALUE, with a `*` at the end for the beginning of a key, as in
+    /// `Order:type=ORDER,Customer:PK=CUST#*`. Other entities are inferred.
+    #[arg(long, value_name = "HINT", value_delimiter = ',')]
+    pub(crate) entities: Vec<EntityHint>,
     /// Add an index to the manifest: partition attributes, and sort attributes behind a slash.
-    #[arg(long, value_name = "A, B / C", conflicts_with_all = ["sources", "out", "examples"])]
+    #[arg(long, value_name = "A, B / C", conflicts_with_all = ["sources", "out", "examples", "entities"])]
     pub(crate) new_index: Option<String>,
     /// With --new-index: the entity that the question is about. If only one has all of these attributes, it is that one.
     #[arg(long, value_name = "NAME", requires = "new_index")]
@@ -72,7 +76,8 @@ pub(super) fn run(globals: &Globals, args: &InitArgs, out: &Output) -> anyhow::R
         drafts.push((format!("table {table}"), draft));
         sampled = Some(described);
     }
-    let report = keyfold_init::init(drafts, Options { examples: args.examples }).map_err(coded)?;
+    let options = Options { examples: args.examples, entities: args.entities.clone() };
+    let report = keyfold_init::init(drafts, options).map_err(coded)?;
     if printed {
         out.text(&report.manifest);
     } else {

@@ -156,6 +156,8 @@ impl AttributeDraft {
 pub struct EntityDraft {
     /// Its name.
     pub name: String,
+    /// Did the user name it?
+    pub is_hinted: bool,
     /// The conditions that identify its items. Empty if unknown.
     pub when: Vec<(String, WhenDraft)>,
     /// The templates of key attributes, in Keyfold's notation.

@@ -95,6 +95,15 @@ pub enum Problem {
     /// Items of an unknown table.
     #[error("which table do these items belong to? Give its description too: `aws dynamodb describe-table`")]
     ItemsOfNoTable,
+    /// Hints for entities, with several tables.
+    #[error("--entities is for one table: give one at a time")]
+    HintsOfSeveralTables,
+    /// Two hints for one item.
+    #[error("--entities: some sampled items are of `{}` and of `{}`", OneLine(.0), OneLine(.1))]
+    HintsOverlap(String, String),
+    /// A hint that no item fits.
+    #[error("--entities: no sampled item is of `{}`", OneLine(.0))]
+    HintWithoutItem(String),
     /// A table with an unknown key.
     #[error("the table's key is not known: give its description too, or --table")]
     NoKey,
@@ -113,6 +122,9 @@ impl ReadError {
                 "init-malformed"
             }
             Problem::NotAnItem => "init-not-an-item",
+            Problem::HintsOfSeveralTables | Problem::HintsOverlap(..) | Problem::HintWithoutItem(_) => {
+                "init-entities"
+            }
             Problem::ItemsOfNoTable | Problem::NoKey => "init-no-key",
         }
     }

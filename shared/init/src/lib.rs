@@ -4,7 +4,7 @@
 //! file or calls DynamoDB.
 //!
 //! The path of a source: `source` detects its format, one module for each format fills a [`draft::Draft`], `overlay`
-//! merges several, `infer` adds findings from items, `tell` finds the conditions of entities, `questions` adds a
+//! merges several, `hints` names entities, `infer` adds findings from items, `tell` finds the conditions of entities, `questions` adds a
 //! question for each key, `write` produces the text, and `prove` folds every item again.
 //!
 //! Start with [`init`].
@@ -15,6 +15,7 @@ mod describe;
 pub mod draft;
 mod electrodb;
 mod error;
+mod hints;
 mod infer;
 mod items;
 mod mcp;
@@ -31,6 +32,7 @@ mod workbench;
 mod write;
 
 pub use error::{Problem, ReadError, SOURCE_BYTES_MAX};
+pub use hints::EntityHint;
 pub use items::ITEMS_MAX;
 pub use prove::Proof;
 pub use source::{Source, read};
@@ -45,10 +47,12 @@ use write::Refused;
 const ROUNDS_MAX: usize = 60;
 
 /// The options.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// May comments contain values of items?
     pub examples: bool,
+    /// Entities that the user names.
+    pub entities: Vec<EntityHint>,
 }
 
 /// The report.
@@ -81,6 +85,7 @@ impl Report {
 pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, ReadError> {
     let (names, drafts): (Vec<String>, Vec<Draft>) = drafts.into_iter().unzip();
     let mut draft = overlay::overlay(drafts)?;
+    hints::assign(&mut draft, &options.entities)?;
     infer::infer(&mut draft, options.examples);
     questions::complete(&mut draft);
     let mut refused = Refused::new();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-use crate::draft::{EntityDraft, TableDraft, WhenDraft, counted};
+use crate::draft::{EntityDraft, SampledItem, TableDraft, WhenDraft, counted};
 use crate::name::plain;
 use crate::template;
 
@@ -35,15 +35,52 @@ const TYPE_NAMES: [&str; 16] = [
 /// Assigns an entity to each item, if the table has several.
 pub(super) fn find(table: &mut TableDraft) {
     if table.entities.is_empty() {
-        match type_attribute(table) {
-            Some(attribute) => by_attribute(table, &attribute),
-            None => by_form(table),
-        }
+        by_items(table);
     } else {
         assign(table);
         by_the_same_attribute(table);
     }
+    if table.entities.iter().any(|entity| entity.is_hinted) {
+        beside_hints(table);
+    }
     describe(table);
+}
+
+fn by_items(table: &mut TableDraft) {
+    match type_attribute(table) {
+        Some(attribute) => by_attribute(table, &attribute),
+        None => by_form(table),
+    }
+}
+
+/// Finds the entities of the items that no hint and no source names.
+fn beside_hints(table: &mut TableDraft) {
+    let known = std::mem::take(&mut table.entities);
+    let all = std::mem::take(&mut table.items);
+    let is_open = |row: &SampledItem| row.entity.is_none();
+    table.items = all.iter().filter(|row| is_open(row)).cloned().collect();
+    if !table.items.is_empty() {
+        by_items(table);
+    }
+    if table.entities.is_empty() && !table.items.is_empty() {
+        let name = name_of(&forms(table)[0], table);
+        table.items.iter_mut().for_each(|row| row.entity = Some(name.clone()));
+        table.entities.push(EntityDraft { name, ..EntityDraft::default() });
+    }
+    for at in 0..table.entities.len() {
+        let own = table.entities[at].name.clone();
+        let name = crate::name::unique(own.clone(), |name| known.iter().any(|entity| entity.name == name));
+        table
+            .items
+            .iter_mut()
+            .filter(|row| row.entity.as_ref() == Some(&own))
+            .for_each(|row| row.entity = Some(name.clone()));
+        table.entities[at].name = name;
+    }
+    let mut found = std::mem::take(&mut table.items).into_iter();
+    table.items =
+        all.into_iter().filter_map(|row| if is_open(&row) { found.next() } else { Some(row) }).collect();
+    table.entities.splice(0..0, known);
 }
 
 fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {

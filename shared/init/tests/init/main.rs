@@ -4,6 +4,7 @@
 
 mod formats;
 mod generated;
+mod hints;
 mod items;
 mod mutations;
 mod overlays;
