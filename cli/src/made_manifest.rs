@@ -68,7 +68,7 @@ impl MadeManifest {
         if drafts.is_empty() {
             return Ok(false);
         }
-        let report = keyfold_init::init(drafts, Options::default())?;
+        let report = keyfold_init::init(drafts, &Options::default())?;
         std::fs::write(self.path(), report.manifest).context("cannot write the generated manifest")?;
         Ok(true)
     }

@@ -77,7 +77,7 @@ pub(super) fn run(globals: &Globals, args: &InitArgs, out: &Output) -> anyhow::R
         sampled = Some(described);
     }
     let options = Options { examples: args.examples, entities: args.entities.clone() };
-    let report = keyfold_init::init(drafts, options).map_err(coded)?;
+    let report = keyfold_init::init(drafts, &options).map_err(coded)?;
     if printed {
         out.text(&report.manifest);
     } else {

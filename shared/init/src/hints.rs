@@ -50,7 +50,7 @@ pub(crate) fn assign(draft: &mut Draft, hints: &[EntityHint]) -> Result<(), Read
         return Ok(());
     }
     let [table] = draft.tables.as_mut_slice() else {
-        let source_name = draft.tables.iter().map(|table| table.title()).collect::<Vec<_>>().join(", ");
+        let source_name = draft.tables.iter().map(TableDraft::title).collect::<Vec<_>>().join(", ");
         return Err(ReadError { source_name, place: String::new(), problem: Problem::HintsOfSeveralTables });
     };
     let mut names: Vec<&String> = Vec::new();

@@ -82,7 +82,7 @@ impl Report {
 }
 
 /// Builds a manifest from sources, each read with [`read`] or from a live table.
-pub fn init(drafts: Vec<(String, Draft)>, options: Options) -> Result<Report, ReadError> {
+pub fn init(drafts: Vec<(String, Draft)>, options: &Options) -> Result<Report, ReadError> {
     let (names, drafts): (Vec<String>, Vec<Draft>) = drafts.into_iter().unzip();
     let mut draft = overlay::overlay(drafts)?;
     hints::assign(&mut draft, &options.entities)?;

@@ -29,7 +29,7 @@ fn hinted(texts: &[&str], hints: &[&str]) -> Result<Report, ReadError> {
     };
     let drafts = texts.iter().enumerate().map(source).collect();
     let entities = hints.iter().map(|hint| hint.parse().unwrap()).collect();
-    init(drafts, Options { entities, ..Options::default() })
+    init(drafts, &Options { entities, ..Options::default() })
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn import(texts: &[&str]) -> Report {
         let source = Source { name: format!("source{at}"), text: (*text).to_owned() };
         (source.name.clone(), read(&source).unwrap())
     });
-    init(drafts.collect(), Options::default()).unwrap()
+    init(drafts.collect(), &Options::default()).unwrap()
 }
 
 /// The model of a report's manifest.

@@ -206,7 +206,7 @@ fn no_broken_source_makes_a_reader_panic() {
         let error = match read(&Source { name: "a".to_owned(), text }) {
             // Some cases run the complete import, which takes longer than reading.
             Ok(draft) if case % INIT_EVERY < 2 => {
-                match init(vec![("a".to_owned(), draft)], Options::default()) {
+                match init(vec![("a".to_owned(), draft)], &Options::default()) {
                     Ok(report) => {
                         accepted += 1;
                         // Without a table there is no manifest.

@@ -33,7 +33,7 @@ fn items_and_time_to_live_need_a_table() {
     let drafts = |text: &str| {
         vec![("a".to_owned(), read(&Source { name: "a".to_owned(), text: text.to_owned() }).unwrap())]
     };
-    let error = init(drafts(ITEMS), Options::default()).unwrap_err();
+    let error = init(drafts(ITEMS), &Options::default()).unwrap_err();
     assert_eq!(error.code(), "init-no-key");
-    assert!(init(drafts(TTL), Options::default()).unwrap().tables.is_empty());
+    assert!(init(drafts(TTL), &Options::default()).unwrap().tables.is_empty());
 }
