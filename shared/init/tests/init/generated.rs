@@ -46,7 +46,7 @@ struct Score {
 }
 
 impl Score {
-    fn add(&mut self, other: Score) {
+    fn add(&mut self, other: &Score) {
         self.entities = Count(self.entities.0 + other.entities.0, self.entities.1 + other.entities.1);
         self.templates = Count(self.templates.0 + other.templates.0, self.templates.1 + other.templates.1);
     }
@@ -100,7 +100,7 @@ fn noisy_designs_are_recognised() {
             score(&model, &[&model.workbench(false)], model.is_named, seed, &mut of_noise);
         }
         println!("{}\n{noise:?}: {of_noise}", of_noise.misses.join("\n"));
-        all.add(of_noise);
+        all.add(&of_noise);
     }
     println!("all kinds of noise: {all}");
     assert!(all.entities.percent() >= NOISY_ENTITIES_PERCENT_MIN, "{all}");
