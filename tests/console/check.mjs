@@ -122,7 +122,7 @@ const CHECKS = {
     assert(await step(), "the retrofit has no step left");
     await page.waitForFunction((before) => [...document.querySelectorAll(".figures div")]
       .find((e) => e.innerText.startsWith("Items read"))?.querySelector("dd").innerText !== before, before);
-    assert.equal((await texts("#gates code"))[0], "backfill-incomplete");
+    assert.equal((await texts("#gates code.lead"))[0], "backfill-incomplete");
     has(await text("#phase"), "running: readers and writers use the source");
     await good("retrofit-running");
   },
