@@ -52,10 +52,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     rows.extend(changes.iter().map(|change| {
         row(
             "policy",
-            format!(
-                "of table `{}` is not the one that this phase needs: the next command applies it",
-                change.table
-            ),
+            format!("of table `{}` does not fit this phase: the next command replaces it", change.table),
         )
     }));
     if let Some(run) = &run {
