@@ -32,6 +32,7 @@ impl Part for AbandonMachine {
             AbandonMachine::Refused(outcome) => PartStep::Over((**outcome).clone()),
             AbandonMachine::Storing(store) => match store.next(context) {
                 PartStep::Ask(effect) => PartStep::Ask(effect),
+                // Another operator may have moved the writers to the target since: given up now, the source would be taken for complete.
                 PartStep::Over(Stored::Raced(there)) => PartStep::Over(raced(context, there.as_deref())),
                 PartStep::Over(Stored::Done) => {
                     let message = CompletedStep::Abandoned.message(context.head(), &context.mapping);

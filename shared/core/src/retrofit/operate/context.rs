@@ -51,6 +51,7 @@ impl Limits {
 
     /// How long after a change of the row nothing is in flight that began before it, by one clock.
     pub(super) fn wait_ms(&self) -> u64 {
+        // Rounded up: a wait that is a part of a second too short would end before the last request.
         wait_after_change(self.in_flight_ms.div_ceil(1_000)) * 1_000
     }
 }
@@ -107,6 +108,7 @@ impl OperationContext {
 
     /// An outcome with what the row says now.
     pub(super) fn over(&self, outcome: Outcome) -> Outcome {
+        // By the newest row, not the row that the command began with: the last lines must not name a table that was closed since.
         let outcome = outcome.of_row(&self.mapping, self.head.as_ref());
         Outcome { notes: self.notes.clone(), ..outcome }
     }
@@ -156,6 +158,7 @@ pub(super) struct TableTag {
 
 impl TableTag {
     pub(super) fn read(text: &str) -> Option<TableTag> {
+        // Another form counts as no tag: refused, a tag of another program would keep every command from working.
         let (version, phase) = text.split_once(' ')?;
         Some(TableTag { version: version.parse().ok()?, phase: phase.to_owned() })
     }

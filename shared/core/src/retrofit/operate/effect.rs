@@ -18,6 +18,7 @@ use crate::value::Item;
 pub enum Effect {
     /// Items by their keys, strongly consistent, in the order of the keys: [`Reply::Items`]. Up to a thousand keys, possibly none; a
     /// key may come twice.
+    // Strongly consistent: an older item would make a change count as arrived, or as still missing.
     Read {
         /// The table.
         table: TableRole,
@@ -25,6 +26,7 @@ pub enum Effect {
         keys: Vec<Item>,
     },
     /// One page, strongly consistent: [`Reply::Page`].
+    // Strongly consistent: a lease or a quarantine entry that the page misses would leave a gate open.
     Page {
         /// A table's scan, or a partition of the control table.
         of: PageSource,
@@ -34,9 +36,11 @@ pub enum Effect {
         limit: u32,
     },
     /// Writes that do not depend on each other; several at once are fine: [`Reply::Responses`], one for each.
+    // The driver keeps no order. A write that needs an earlier one is in a later effect.
     Send(Vec<Write>),
     /// Carries item tasks of this job to their ends, different items at once; a blocked one is tried again, then parked:
     /// [`Reply::Results`], one for each. The job's own source and target count, not the retrofit's.
+    // Parked, not waited for: one item that is in the way of another would keep all writers stopped until the limit.
     Carry {
         /// The job.
         job: Arc<Job>,
@@ -49,6 +53,7 @@ pub enum Effect {
     Policy(TableRole),
     /// Puts this policy in place of the one with this revision; without a text, deletes it: [`Reply::Changed`], false if another
     /// policy is there or DynamoDB takes no change yet.
+    // With the revision: a statement that another program adds between the read and the change would be lost.
     SetPolicy {
         /// The table.
         table: TableRole,
@@ -59,8 +64,11 @@ pub enum Effect {
     },
     /// Several writes of this table at once, over different connections, whose condition never holds: [`Reply::Denied`], true if all
     /// were denied.
+    // DynamoDB applies a policy on its servers at different times. One denied write says nothing about the server of the next one, and a
+    // write that goes through must change nothing.
     Probe(TableRole),
     /// The tag that Keyfold keeps on a table for this retrofit, read, or written first: [`Reply::Tag`].
+    // Kept outside the control table: restoring that to an earlier time does not restore the tag, so the difference shows.
     Tag {
         /// The table.
         table: TableRole,
@@ -87,6 +95,7 @@ pub enum Effect {
     },
     /// Goes on with this pass over all of its segments, for as long as the driver likes: [`Reply::Pass`]. By the job and the epoch of
     /// the row. Before a backfill or a repair the driver leaves a new mark (`progress::store_mark`).
+    // The mark comes before the writes: after a crash in between, an earlier comparison would still count.
     Pass {
         /// The pass.
         pass: Pass,
@@ -155,6 +164,7 @@ pub enum Reply {
         last: Option<String>,
     },
     /// A page of each shard.
+    // A failed shard must not discard the pages of the others.
     Records(Vec<Result<ShardPage, Failure>>),
     /// How far a pass is.
     Pass {

@@ -99,6 +99,7 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     };
     let job = leading(context);
     let unreadable = |_| ControlError::Unreadable { retrofit: context.mapping.name().to_owned() };
+    // Skipped, a checkpoint of an unknown format would be a segment that no gate counts.
     let backfilled = progress::read_checkpoints(&job, Pass::Backfill, segments).map_err(unreadable)?;
     let (segments_done, segments_total) = progress::filled(&backfilled);
     let protocol = context.mapping.protocol();
@@ -117,6 +118,7 @@ fn report(context: &OperationContext, rows: &[Vec<Item>]) -> Result<GateReport, 
     };
     let lag_key = Lag::key(&job);
     let lag = heads.iter().find(|row| is_at(&lag_key, row)).and_then(Lag::read);
+    // An entry of the other direction is a change that one of the tables still lacks: it blocks a switch as much.
     let both = [entries(quarantine, accepted), entries(other_quarantine, other_accepted)];
     let is_accepted = |entry: &&Quarantined| entry.accepted.is_some();
     let accepted = both.iter().flatten().filter(is_accepted).count() as u64;

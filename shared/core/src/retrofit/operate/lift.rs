@@ -23,12 +23,14 @@ impl LiftMachine {
             Some(head) if !head.exempt.is_empty() => {
                 LiftMachine::Storing(Box::new(Store::of(context, head.exempting(&[]))))
             }
+            // Also for a row without roles: a policy can be left over from a row that was lost or restored, and would deny writes for ever.
             _ => LiftMachine::Removing(PolicySync::removing(context)),
         }
     }
 
     /// A policy may still deny writes.
     pub(super) fn is_behind(&self) -> bool {
+        // Before the removal, policies are what the row says, even if they deny writes.
         matches!(self, LiftMachine::Removing(policies) if policies.is_behind())
     }
 }
@@ -43,6 +45,7 @@ impl Part for LiftMachine {
             LiftMachine::Removing(policies) => match policies.next(context) {
                 PartStep::Ask(effect) => PartStep::Ask(effect),
                 PartStep::Over(Stored::Done) => PartStep::Over(removed(context)),
+                // Another operator may have started a stop since the row was stored: its policies must stay.
                 PartStep::Over(Stored::Raced(there)) => PartStep::Over(raced(context, there.as_deref())),
             },
         }
@@ -54,6 +57,7 @@ impl Part for LiftMachine {
             LiftMachine::Storing(store) => match advance(store.as_mut(), context, reply) {
                 None => {}
                 Some(Stored::Done) => *self = LiftMachine::Removing(PolicySync::removing(context)),
+                // Nothing is removed by a row that is no longer in force.
                 Some(Stored::Raced(there)) => {
                     *self = LiftMachine::Over(Box::new(raced(context, there.as_deref())));
                 }

@@ -42,6 +42,7 @@ impl OpenTable {
     /// By the retrofit's row.
     pub fn of(head: &RetrofitState) -> OpenTable {
         match head.phase {
+            // In place there is one table, and no phase stops its writers.
             _ if head.protocol == Protocol::InPlace => OpenTable::Source,
             Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Abandoned => OpenTable::Source,
             Phase::Closing | Phase::Returning => OpenTable::Neither,
@@ -138,6 +139,7 @@ impl Outcome {
             code: code.to_owned(),
             message: message.into(),
             hint: None,
+            // `of_row` fills it in. Any other default could send writers to a table that is closed.
             open: OpenTable::Unknown,
             open_text: String::new(),
             next: None,
@@ -166,6 +168,7 @@ impl Outcome {
     pub(super) fn of_row(self, mapping: &Mapping, head: Option<&RetrofitState>) -> Outcome {
         let open = head.map_or(OpenTable::Unknown, OpenTable::of);
         let head_cloned = head.cloned();
+        // A text that is there already knows more than the row, for example that there is none.
         let open_text = if self.open_text.is_empty() { open.text(mapping) } else { self.open_text.clone() };
         // The row says that the table is open, and the policy denies its writers: they would be sent into errors.
         if let Some(head) = head.filter(|head| self.policies_behind && !head.phase.is_stop()) {
@@ -189,6 +192,7 @@ fn command(words: &str, retrofit: &str) -> String {
 /// A command that makes the policies what this row says, and changes nothing else.
 fn enforcing_command(head: &RetrofitState) -> String {
     let words = match head.phase {
+        // In its phase, each command makes the policies right before anything else. `switch` moves no writers here: they have moved.
         Phase::Reversed => "switch",
         Phase::Settled | Phase::Finalising | Phase::Finalised => "finish",
         _ => "switch --back",

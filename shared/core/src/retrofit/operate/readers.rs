@@ -43,6 +43,7 @@ pub(super) struct ReadersMachine {
 impl ReadersMachine {
     pub(super) fn new(back: bool, context: &OperationContext) -> ReadersMachine {
         let stage = match back {
+            // No gate: the source has all changes, because its writers never left it.
             true => enter(context, context.head().undone()),
             false if context.head().phase == Phase::CutOver => over(moved(context, false, End::Already)),
             false => ReadersStage::Tidying(Box::new(TidyMachine::new(context))),
@@ -109,11 +110,13 @@ impl ReadersMachine {
                 PartStep::Ask(_) => return,
             },
             ReadersStage::Comparing(passes) => match passes.next(context) {
+                // All gates are read again: during a scan of hours, an item can go into quarantine or the stream be replaced.
                 PartStep::Over(_) => gates(context, true),
                 PartStep::Ask(_) => return,
             },
             ReadersStage::Storing(store) => match store.next(context) {
                 PartStep::Over(Stored::Done) => over(moved(context, self.back, End::Done)),
+                // The gates were read for the former version of the row. They say nothing about the row that another operator stored.
                 PartStep::Over(Stored::Raced(there)) => over(raced(context, there.as_deref())),
                 PartStep::Ask(_) => return,
             },

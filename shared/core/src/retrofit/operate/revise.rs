@@ -125,6 +125,7 @@ impl Part for ReviseMachine {
                 if let Some(response @ Response::Rejected(_)) =
                     responses.iter().find(|response| matches!(response, Response::Rejected(_)))
                 {
+                    // No write is dropped: the next attempt sends them all again, which changes nothing in rows that are written.
                     context.failure = Some(Failure::refused("a segment's row", response));
                     return;
                 }
@@ -148,6 +149,7 @@ impl Part for ReviseMachine {
 
 /// A command that goes on after an interruption waits its own time.
 fn waiting(context: &OperationContext) -> ReviseStage {
+    // The row does not have the second of the change: any shorter wait could end while a worker writes by the former manifest.
     ReviseStage::Waiting { until_ms: context.now_ms + context.limits.wait_ms() }
 }
 
@@ -182,6 +184,7 @@ fn free(context: &OperationContext, before: &RetrofitState, leases: &[Item], is_
         };
     }
     match revised(context, before) {
+        // An interrupted revision: its segments may still be those of the former manifest, and would start from the beginning.
         Ok(next) if next == *before => segments(context),
         Ok(next) => ReviseStage::Storing { store: Box::new(Store::of(context, next)), is_last },
         Err(error) => over(context.control_error(&error)),

@@ -159,6 +159,7 @@ impl RunMachine {
         if let Err(error) = head.check(&context.mapping) {
             return over(context.control_error(&error));
         }
+        // Nothing follows the other table any longer: a comparison would report each newer change as a difference.
         if head.phase.direction().is_none() {
             return over(context.control_error(&head.closed()));
         }
@@ -393,6 +394,7 @@ impl RunMachine {
             _ if filling && self.options.again => {
                 Stage::Again(segments.or(Some(report.segments).filter(|total| *total > 0)))
             }
+            // Checkpoints belong to one number of segments. With another one all items would be carried over again, unasked.
             Some(total) if total > 0 && segments.is_some_and(|segments| segments != total) => {
                 let message = format!(
                     "the backfill of retrofit `{}` started with {total} segments",
@@ -448,6 +450,7 @@ impl RunMachine {
             Some(0) if closed.is_empty() => {
                 done(format!("retrofit `{retrofit}` is filled and compared: both sides agree"))
             }
+            // A failure, although both sides agree: a script that goes on after success would be refused by `switch`.
             Some(0) => {
                 let message = format!("retrofit `{retrofit}` is not ready to switch: {}", listed.join("; "));
                 (End::Failed, "gates-closed", message)

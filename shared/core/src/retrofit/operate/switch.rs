@@ -206,6 +206,7 @@ pub(super) struct SwitchMachine {
 
 impl SwitchMachine {
     pub(super) fn new(options: Switch, context: &OperationContext) -> SwitchMachine {
+        // Back to `tidy`: rows are kept since the tidying, and the phases before it write tombstones that readers would meet.
         let (from, stop, to) = match (options.back, options.for_good) {
             (true, _) => (Phase::Reversed, Phase::Returning, Phase::Tidy),
             (false, true) => (Phase::Tidy, Phase::Closing, Phase::Settled),
@@ -221,10 +222,12 @@ impl SwitchMachine {
             stopped_since_ms: None,
             idle_since_ms: context.now_ms,
             denied_since_ms: None,
+            // Otherwise a stop that is late before its first trial write would be reported as a policy that does not work.
             is_denied: true,
             reason: None,
             ending_since_ms: None,
             gates: Vec::new(),
+            // Above every number of entries: corrected items get one attempt in each command.
             released: usize::MAX,
             has_compared: false,
             answered_by_comparison: [Vec::new(), Vec::new()],
@@ -302,6 +305,7 @@ impl SwitchMachine {
         let is_moving = match &self.stage {
             // The row may be stored although the answer is lost: left here, the writers would stay stopped.
             SwitchStage::Storing { then, .. } => matches!(then, AfterStore::Stop | AfterStore::Turn),
+            // Until its policy is changed, the table that opens still denies its writers.
             SwitchStage::Enforcing { then, .. } => {
                 matches!(then, AfterPolicies::Turned | AfterPolicies::GivenBack)
             }
@@ -365,6 +369,7 @@ impl SwitchMachine {
                 self.round(RoundPurpose::Drain)
             }
             (_, AfterPolicies::End(outcome)) => SwitchStage::Over(outcome),
+            // Success is reported after the policies: reported with the row, the writers would be sent to a table that denies their writes.
             (_, AfterPolicies::Turned) => over(self.turned(context)),
             (_, AfterPolicies::GivenBack) => over(self.given_back(context)),
         }
@@ -395,6 +400,7 @@ impl SwitchMachine {
                 self.tidied(context, outcome)
             }
             SwitchStage::Comparing(passes) => {
+                // The counts are not used: the gates read the result from the segments' rows, where only a complete comparison counts.
                 advance(passes, context, reply)?;
                 self.checks(context)
             }
@@ -407,6 +413,7 @@ impl SwitchMachine {
                 SwitchStage::Gates(GateCheck::of(context))
             }
             SwitchStage::Rights(check) => match advance(check, context, reply)? {
+                // Reading ahead may take an hour, and the writers of a stop that is resumed are waiting.
                 Ok(()) if self.is_in_stop(context) => self.resume(context),
                 Ok(()) => self.read_ahead(context),
                 Err(outcome) => over(*outcome),
@@ -488,6 +495,7 @@ impl SwitchMachine {
 
     fn dismiss(&self, context: &OperationContext, forward: bool) -> Effect {
         let head = context.head();
+        // A job finds entries under its own direction only: the other one would leave them in quarantine, and the next switch blocked.
         let job = match forward {
             true => Arc::new(head.job(context.mapping.clone())),
             false => self.carrying_job(context, head),
@@ -552,6 +560,7 @@ impl SwitchMachine {
                     let round = round.clone();
                     self.round_on(context, round)
                 }
+                // A row without roles has no policy to change, so this part can be over before it asks for anything.
                 SwitchStage::Enforcing { policies, then } => match policies.next(context) {
                     PartStep::Over(end) => {
                         let then = then.clone();
@@ -581,6 +590,7 @@ fn at_end<T>(all: &[T]) -> &[T] {
 
 /// They are done: `None` while others are left.
 fn drop_at_end<T>(all: &mut Vec<T>) -> Option<()> {
+    // Not before the reply: after a failure the same entries must be sent again.
     all.truncate(all.len().saturating_sub(CARRY_ITEMS));
     all.is_empty().then_some(())
 }

@@ -34,6 +34,7 @@ impl Trial {
 
     /// Refused where no item of an entity comes back.
     fn end(&self, context: &OperationContext) -> Result<(), Box<Outcome>> {
+        // Only whole entities: a single odd item among millions is no reason to refuse, and the notes name it.
         let lost = listed(self.tried.lost());
         if lost.is_empty() {
             return Ok(());
@@ -93,6 +94,7 @@ impl Part for Trial {
         // Bounded: in a table without items of one entity, the whole table would be read for it.
         self.pages += 1;
         self.is_over = last.is_none() || self.pages == PAGES_MAX || self.tried.untried().next().is_none();
+        // A refusal names the lost items itself: the notes would repeat them.
         if self.is_over && self.tried.lost().next().is_none() {
             context.notes.extend(self.notes());
         }

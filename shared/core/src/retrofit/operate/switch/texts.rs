@@ -49,10 +49,12 @@ impl SwitchMachine {
         context: &OperationContext,
         outcome: &Outcome,
     ) -> Option<String> {
+        // The row's phase names the next command here. This command again would be refused, or do nothing.
         if matches!(outcome.end, End::Done | End::Already) || outcome.code == "wrong-phase" {
             return None;
         }
         let retrofit = context.mapping.name();
+        // Only `run` opens these gates: the same `switch` would be refused again.
         let needs_run = |gate: &Gate| {
             matches!(
                 gate,
@@ -243,6 +245,7 @@ impl SwitchMachine {
         let (closes, opens) = self.table_names(context);
         let arrivals = &self.drain().arrivals;
         let mut policies = Vec::new();
+        // By the row that the stop would store: the present one puts no policy on a table that is open.
         if let (Some(Writers::Policy(_)), Ok(stop)) = (&self.options.writers, self.stop_row(context)) {
             for (role, there) in TABLES.iter().zip(read) {
                 match wanted(context, &stop, *role, there.as_ref()) {
