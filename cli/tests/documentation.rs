@@ -122,6 +122,24 @@ fn every_page_is_on_the_site_under_its_kind() {
     assert!(missing.is_empty(), "docs/SUMMARY.md does not list {missing:?}");
 }
 
+/// The words of all pages but these, which are looked up and not read, and the decisions.
+const WORDS_MAX: usize = 22_000;
+const LOOKED_UP: [&str; 2] = ["docs/errors.md", "docs/figures.md"];
+
+#[test]
+fn the_pages_stay_short() {
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    let is_read = |page: &PathBuf| {
+        page.parent() == Some(Path::new("docs")) && LOOKED_UP.iter().all(|other| page != Path::new(other))
+    };
+    let texts = pages().into_iter().filter(is_read).map(|page| read(&root().join(page)));
+    let words: usize = texts.map(|text| text.split_whitespace().filter(is_word).count()).sum();
+    assert!(
+        words <= WORDS_MAX,
+        "docs/ has {words} words, and {WORDS_MAX} are allowed: cut what is said twice"
+    );
+}
+
 /// The paths in backticks: a file with its extension, or a folder with a slash at its end. Cargo's `target/` can be elsewhere.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     let is_path = |word: &&str| {
