@@ -1,9 +1,9 @@
-//! A late change as the control table keeps it, for the person who decides what becomes of it.
+//! A late change as the control table keeps it. `keyfold retrofit quarantine` shows it to the operator.
 
 use super::control::{self, SORT};
 use crate::value::{AttributeValue, Item};
 
-/// A change that came to a table after its writers should have stopped, and that the open table does not say.
+/// A change of a closed table that the open table does not have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LateChange {
     sort: String,

@@ -450,7 +450,7 @@ impl RunMachine {
             Some(0) if closed.is_empty() => {
                 done(format!("retrofit `{retrofit}` is filled and compared: both sides agree"))
             }
-            // A failure, although both sides agree: a script that goes on after success would be refused by `switch`.
+            // Not done, although both sides agree: these gates would refuse the switch.
             Some(0) => {
                 let message = format!("retrofit `{retrofit}` is not ready to switch: {}", listed.join("; "));
                 (End::Failed, "gates-closed", message)
