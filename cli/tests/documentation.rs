@@ -136,7 +136,7 @@ fn the_pages_stay_short() {
     let words: usize = texts.map(|text| text.split_whitespace().filter(is_word).count()).sum();
     assert!(
         words <= WORDS_MAX,
-        "docs/ has {words} words, and {WORDS_MAX} are allowed: cut what is said twice"
+        "docs/ has {words} words, and {WORDS_MAX} are allowed: cut what another page has"
     );
 }
 

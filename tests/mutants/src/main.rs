@@ -1,7 +1,7 @@
 //! `mutants`: rules of the planner, of retrofits and of write scopes, each broken once. The oracle or the tests of core must catch every one.
 //!
-//! `cargo run -p keyfold-mutants` copies core and testkit to `target/mutants`, puts the mutants of all `.toml` files beside this package's
-//! own into the copy, each behind a switch, builds it once, and runs the oracle and core's unit tests once for each mutant. Without a mutant both must pass.
+//! `cargo run -p keyfold-mutants` copies core and testkit to `target/mutants`, puts the mutants of all `.toml` files next to this package's
+//! into the copy, each behind a switch, builds it once, and runs the oracle and core's unit tests once for each mutant. Without a mutant both must pass.
 
 mod judge;
 mod patch;
@@ -25,7 +25,7 @@ struct Arguments {
     /// Only mutants whose name contains this; can be given several times.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Only so many of them, others each day: for a run that may not take long.
+    /// Only this number of mutants, others each day: for a short run.
     #[arg(long, value_name = "N")]
     few: Option<usize>,
     /// Print the mutants with what they break, and do nothing.

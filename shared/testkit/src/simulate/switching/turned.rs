@@ -43,8 +43,8 @@ impl World {
             |state: &Option<Item>| self.carried(former, state.as_ref()) == self.seen(side, there.as_ref());
         let arrived = states.collect::<Vec<_>>().iter().rposition(agrees);
         // What came to this table after the last look is an ordinary write of it from now on; and what was not in its stream by
-        // then, unless the former table's writers wrote the item too: then both sides were compared. It is all the same where nobody but
-        // late writers wrote the item here since.
+        // then, unless the former table's writers wrote the item too: then both sides were compared. It makes no difference where only late
+        // writers wrote the item here since.
         let of_item = self.streams[index(side)].iter().filter(|record| record.number == number);
         let newest = of_item.map(|record| &record.record.sequence).next_back();
         let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
