@@ -7,6 +7,7 @@ use keyfold_dynamo::{Client, table_description, table_names};
 use keyfold_init::{Options, Source};
 
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 /// The path of the manifest if `--manifest` does not set one.
 pub(crate) const MANIFEST_DEFAULT: &str = "keyfold.toml";
@@ -47,7 +48,7 @@ impl MadeManifest {
     /// Makes the manifest again if there are other tables than before. `own`: a table that it leaves out. False without
     /// any table.
     pub(crate) async fn refresh(&mut self, client: &Client, own: &str, out: &Output) -> anyhow::Result<bool> {
-        let mut names = table_names(client).await?;
+        let mut names = table_names(client).await.map_err(Refusal::with_causes)?;
         names.retain(|name| name != own);
         if names.len() > TABLES_MAX {
             out.note(format!("note: of {} tables, the first {TABLES_MAX} are shown\n", names.len()));
@@ -58,7 +59,7 @@ impl MadeManifest {
         }
         let mut drafts = Vec::new();
         for name in &names {
-            let text = table_description(client, name).await?.table.to_string();
+            let text = table_description(client, name).await.map_err(Refusal::with_causes)?.table.to_string();
             match keyfold_init::read(&Source { name: format!("table {name}"), text }) {
                 Ok(draft) => drafts.push((format!("table {name}"), draft)),
                 Err(error) => out.note(format!("note: table `{name}` is left out: {error}\n")),

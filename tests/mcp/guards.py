@@ -62,10 +62,13 @@ class Site:
 class Agent:
     """A server, and its client in protocol 2025-11-25."""
 
-    def __init__(self, site, *words, endpoint=None):
-        words = [KEYFOLD, "--endpoint", endpoint or site.endpoint, "mcp", "--state", str(site.state.parent), *words]
+    def __init__(self, site, *words, endpoint=None, aws=False):
+        place = [] if aws else ["--endpoint", endpoint or site.endpoint]
+        words = [KEYFOLD, *place, "mcp", "--state", str(site.state.parent), *words]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.server = subprocess.Popen(words, cwd=site.folder.name, text=True, **pipes)
+        # A user without credentials.
+        alone = {"HOME": site.folder.name, "AWS_EC2_METADATA_DISABLED": "true"} if aws else None
+        self.server = subprocess.Popen(words, cwd=site.folder.name, text=True, env=alone, **pipes)
         self.number, self.heard = 0, ""
         self.result("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
         self.line({"method": "notifications/initialized"})
@@ -202,6 +205,10 @@ def the_count_of_the_day(site):
         if operation == "Query":
             day(1_000)
 
+    # A request that is never sent consumes nothing.
+    with Agent(site, aws=True) as agent:
+        refused = agent.tool("query", table="audit-legacy", where={"id": "1"})
+        equal((refused["code"], units(refused)), ("no-credentials", 0))
     with proxy(site, expire) as endpoint, Agent(site, endpoint=endpoint) as agent:
         equal(agent.tool("query", **one)["left"]["day"], DAY_UNITS - 1_000)
         day(0)
@@ -252,7 +259,7 @@ def long_messages():
     with Site(table.format(0) + long + "".join(table.format(number) for number in range(1, 6))) as site, Agent(site) as agent:
         equal(agent.tool("describe_model")["tables"][5], {"table": "table5", "questions": 0})
         equal(agent.tool("describe_model", table="table0")["code"], "answer-too-large")
-        assert len(agent.text("query", {"table": "t" * 100_000})) < 100
+        equal(agent.tool("query", table="t" * 100_000), {"code": "unknown-table"})
         agent.line({"id": "long", "method": "tools/list", "params": {}, "x": "x" * 2**20})
         assert agent.tool("budget")["left"] and '"long"' not in agent.heard
 
@@ -334,6 +341,7 @@ def tenants():
             equal(len(agent.tool("retrofit_status")["retrofits"]), 20)
             one, whole = [client.tool("retrofit_status", retrofit="r20")["retrofits"][0] for client in (agent, trusted)]
             equal(sorted(whole.keys() - one), ["accepted", "differences", "late", "misfits", "quarantined", "rates"])
+            equal(one["gates"], [{"code": gate["code"]} for gate in whole["gates"]])
 
 
 def questions_and_indexes():

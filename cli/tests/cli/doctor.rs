@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyfold_harness::{Between, Proxy, Request};
 use serde_json::{Value, json};
 
-use crate::support::{Site, assert_words, event, keyfold_in, stdout};
+use crate::support::{Site, assert_words, event, keyfold_in, refusal_of, stdout};
 
 /// A site, with the findings of the doctor at an endpoint: check, state and what to do.
 fn findings(site: &Site, endpoint: &str) -> (Option<i32>, Vec<[String; 3]>) {
@@ -57,6 +57,7 @@ impl Between for Denies {
         match self.0 {
             "byAction" => (request.body["IndexName"] == "byAction" || request.operation == "ListTables")
                 .then(|| (400, error("AccessDeniedException"))),
+            "501" => Some((501, json!({}))),
             reason => Some((400, error(reason))),
         }
     }
@@ -68,8 +69,11 @@ async fn wrong_ports_expired_keys_and_missing_rights_are_told_apart() {
     for table in ["audit", "audit-legacy"] {
         site.create(site.table(table), true).await;
     }
+    let proxy = |kind| Proxy::start(site.dynamo().endpoint(), Arc::new(Denies(kind)));
+    let apply = site.command_at(proxy("501").endpoint(), &["tables", "apply"]).output().unwrap();
+    assert_words(&refusal_of(&apply), &["check the endpoint: this is not an answer of DynamoDB"]);
     let at = |kind: &'static str| {
-        let proxy = Proxy::start(site.dynamo().endpoint(), Arc::new(Denies(kind)));
+        let proxy = proxy(kind);
         findings(&site, proxy.endpoint())
     };
     let (code, found) = at("byAction");
@@ -78,7 +82,9 @@ async fn wrong_ports_expired_keys_and_missing_rights_are_told_apart() {
     assert_found(&found, "endpoint", "ok", "");
     assert_found(&at("ExpiredTokenException").1, "credentials", "problem", "aws sso login");
     assert_found(&at("UnrecognizedClientException").1, "credentials", "problem", "AWS_PROFILE");
-    assert_found(&at("NoSuchThing").1, "endpoint", "problem", "another service");
+    for kind in ["NoSuchThing", "501"] {
+        assert_found(&at(kind).1, "endpoint", "problem", "another service");
+    }
     let (code, found) = findings(&site, "http://127.0.0.1:1");
     assert_eq!(code, Some(1));
     assert_found(&found, "endpoint", "problem", "check the endpoint");
@@ -92,6 +98,12 @@ async fn local_and_console_start_without_a_manifest() {
     let console = || keyfold_in(folder.path(), &["--endpoint", endpoint, "--json", "console", "--port", "0"]);
     let refused = console().output().unwrap();
     assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
+    let unreached = ["--endpoint", "http://127.0.0.1:1", "console", "--port", "0"];
+    let unreached = refusal_of(&keyfold_in(folder.path(), &unreached).output().unwrap());
+    assert_words(
+        &unreached,
+        &["`ListTables` did not reach DynamoDB", "(not-reached)", "hint: check the endpoint"],
+    );
     site.create(site.table("audit"), false).await;
     let mut running = console().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let url = value_of(running.stdout.take().unwrap(), "console");

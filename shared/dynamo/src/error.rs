@@ -135,14 +135,15 @@ impl DynamoError {
         call.index.as_deref().filter(|_| is_missing)
     }
 
-    /// Did DynamoDB refuse the call? Then it consumed nothing.
-    pub(crate) fn is_refusal(&self) -> bool {
+    /// Did the call consume nothing, because DynamoDB refused it or it was never sent?
+    pub(crate) fn is_free(&self) -> bool {
         matches!(
             self,
             DynamoError::Throttled { .. }
                 | DynamoError::Invalid { .. }
                 | DynamoError::NotFound { .. }
                 | DynamoError::Denied { .. }
+                | DynamoError::Transport { obstacle: Obstacle::Credentials | Obstacle::Region, .. }
         )
     }
 
@@ -185,6 +186,10 @@ impl DynamoError {
             }
             DynamoError::UnknownFormat { source, .. } => Some(source.hint()),
             DynamoError::TooMany { .. } => Some("split the keys into several batches"),
+            // DynamoDB's codes are in camel case.
+            DynamoError::Other { reason, .. } if !reason.starts_with(char::is_uppercase) => {
+                Some("check the endpoint: this is not an answer of DynamoDB")
+            }
             _ => None,
         }
     }
@@ -201,7 +206,7 @@ fn because(reasons: &[Throttle]) -> String {
 pub struct Call {
     /// The operation, in DynamoDB's words: `Query`.
     pub operation: &'static str,
-    /// The table's name in DynamoDB.
+    /// The table's name in DynamoDB; empty for an operation on the account.
     pub table: Box<str>,
     /// The index, if the operation names one.
     pub index: Option<Box<str>>,
@@ -222,7 +227,10 @@ impl Call {
 /// `` `Query` on table `audit`, index `byUser` ``
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` on table `{}`", self.operation, self.table)?;
+        write!(f, "`{}`", self.operation)?;
+        if !self.table.is_empty() {
+            write!(f, " on table `{}`", self.table)?;
+        }
         match &self.index {
             Some(index) => write!(f, ", index `{index}`"),
             None => Ok(()),

@@ -117,7 +117,7 @@ async fn page(
             Ok(page) => return Ok(ReadResponse::Page { page, calls }),
             Err(error) => error,
         };
-        is_free &= error.is_refusal();
+        is_free &= error.is_free();
         if !error.is_retryable() || calls >= READ_ATTEMPTS_MAX {
             return Err(ReadFailure { error, is_free });
         }

@@ -77,9 +77,6 @@ impl<'s> Asking<'s> {
         let planned = plan(&checked, &readiness);
         let mut plan =
             planned.map_err(|error| HiddenAttributes::unplanned(error, self.limits.allow_scans))?;
-        if plan.scans() && !self.limits.allow_scans {
-            return Err(Problem::new(422, "needs-scan", "this server does not scan"));
-        }
         let items_max = if request.limit.is_some() { u32::MAX } else { ITEMS_DEFAULT };
         plan.limit = plan.limit.min(items_max).min(self.limits.items_max);
         Ok(Planned { table: checked.table, plan })
@@ -125,7 +122,6 @@ impl<'s> Asking<'s> {
     ) -> Result<Value, Problem> {
         let planned = self.plan(request).await?;
         let cap = self.cap(request)?;
-        self.affordable(&planned.plan, cap)?;
         let binding = Binding::new(request, self.identity, &self.version);
         let from = match request.page.as_deref() {
             Some(token) => Some(self.keys.open(token, &binding, self.now_seconds)?),

@@ -260,7 +260,7 @@ impl Server {
                 self.settings.hidden.redact_all(&mut document);
                 let mut text = document.to_string();
                 if text.len() > bytes_max {
-                    text = problem.code.to_owned();
+                    text = json!({ "code": problem.code }).to_string();
                 }
                 CallToolResult::error(vec![ContentBlock::text(text)])
             }

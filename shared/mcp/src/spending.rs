@@ -111,7 +111,6 @@ struct Reservation {
 #[derive(Debug)]
 pub(crate) struct Reserved {
     id: String,
-    day: u64,
     /// Its maximum consumption.
     most: f64,
     /// The cap of its reads.
@@ -169,7 +168,7 @@ impl Spending {
             };
             let until_seconds = now_seconds + IN_FLIGHT_SECONDS_MAX;
             day.reserved.push(Reservation { id: id.clone(), units: cap + overrun, until_seconds });
-            Ok(Reserved { id, day: day.day, most: cap + overrun, cap })
+            Ok(Reserved { id, most: cap + overrun, cap })
         })??;
         // A call that is dropped before its end counts with its maximum.
         self.session_units += reserved.most;
@@ -187,8 +186,8 @@ impl Spending {
         self.change(now_seconds, |day| {
             let before = day.reserved.len();
             day.reserved.retain(|one| one.id != reserved.id);
-            // An expired reservation is counted already, and one of the day before belongs to that day.
-            if day.day == reserved.day && day.reserved.len() < before {
+            // An expired reservation is counted already, and one of the day before went with that day.
+            if day.reserved.len() < before {
                 day.units += consumed;
             }
         })

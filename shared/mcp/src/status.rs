@@ -43,6 +43,9 @@ async fn of(model: &Model, reader: &Reader, caller: &Caller, retrofit: &Retrofit
     };
     if let (Caller::Claims(_), Some(members)) = (caller, shown.as_object_mut()) {
         UNSCOPED.iter().for_each(|name| drop(members.remove(*name)));
+        // The messages of gates count items, too.
+        let gates = members.get_mut("gates").and_then(Value::as_array_mut).into_iter().flatten();
+        gates.filter_map(Value::as_object_mut).for_each(|gate| drop(gate.remove("message")));
     }
     shown["retrofit"] = json!(retrofit.name);
     shown["from"] = json!(retrofit.from);

@@ -18,6 +18,8 @@ use crate::values;
 
 /// A stream's code for throttling; for changes of a table the same code means something else.
 const STREAM_READ_TOO_OFTEN: &str = "LimitExceededException";
+/// The status of a server that knows no `POST`. DynamoDB never sends it.
+const NOT_IMPLEMENTED: u16 = 501;
 
 impl DynamoError {
     /// The error of a failed call.
@@ -34,7 +36,8 @@ impl DynamoError {
                 DynamoError::Unreadable { call }
             }
             CallError::ServiceError(context) => {
-                let server_fault = context.raw().status().is_server_error();
+                let status = context.raw().status();
+                let server_fault = status.is_server_error() && status.as_u16() != NOT_IMPLEMENTED;
                 DynamoError::of_service(call, &context.into_err().into(), server_fault)
             }
             // A source of these kinds concerns connections and credentials, not requests.

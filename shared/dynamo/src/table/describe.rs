@@ -41,7 +41,7 @@ pub async fn table_names(client: &Client) -> Result<Vec<String>, DynamoError> {
     let mut after = None;
     while names.len() < TABLES_MAX {
         let answer = client.list_tables().set_exclusive_start_table_name(after).send().await;
-        let answer = answer.map_err(|error| DynamoError::of(Call::new("ListTables", "*"), error))?;
+        let answer = answer.map_err(|error| DynamoError::of(Call::new("ListTables", ""), error))?;
         names.extend(answer.table_names.unwrap_or_default());
         after = answer.last_evaluated_table_name;
         if after.is_none() {
