@@ -162,9 +162,13 @@ def caps_and_counts(site):
         equal(explained["allowed"], False)
         equal(agent.tool("query", **FIFTY, readUnitsMax=1e9)["code"], "call-too-expensive")
         equal([agent.tool("query", **FIFTY, readUnitsMax=most)["code"] for most in (0, -1)], ["malformed-request"] * 2)
-    with Agent(site, "--day-max", "3") as agent:
-        refused = agent.tool("query", **FIFTY)
-        equal((refused["code"], units(refused)), ("call-too-expensive", 0))
+    for limit in ("--day-max", "--session-max"):
+        with Agent(site, limit, "3") as agent:
+            refused = agent.tool("query", **FIFTY)
+            equal((refused["code"], units(refused)), ("call-too-expensive", 0))
+    with Agent(site, "--session-max", "0.5") as agent:
+        one = {"table": "audit", "where": {"id": "001"}}
+        equal([agent.tool("query", **one).get("code") for _ in range(2)], [None, "budget-exhausted"])
     with Agent(site, "--items-max", "30") as agent:
         equal([len(agent.tool("query", **FIFTY, **more)["items"]) for more in ({}, {"limit": 1000})], [20, 30])
         assert "items" not in agent.tool("query", **FIFTY, count=True)
@@ -176,9 +180,9 @@ def the_count_of_the_day(site):
     now = int(time.time())
     today, one = now // 86_400, {"table": "audit", "where": {"id": "001"}}
 
-    def day(consumed, *reserved):
+    def day(consumed, *reserved, day=today, version=1):
         rows = [{"id": str(number), "units": most, "until_seconds": until} for number, (most, until) in enumerate(reserved)]
-        site.state.write_text(json.dumps({"v": 1, "day": today, "units": consumed, "reserved": rows}))
+        site.state.write_text(json.dumps({"v": version, "day": day, "units": consumed, "reserved": rows}))
 
     with Agent(site) as agent:
         left = lambda: agent.tool("budget")["left"]["day"]
@@ -187,6 +191,13 @@ def the_count_of_the_day(site):
         # The reservation of a server that was killed is counted once.
         day(10, (5_000, now - 1))
         equal([left(), left()], [DAY_UNITS - 5_010] * 2)
+        day(DAY_UNITS, day=today - 1)
+        equal(left(), DAY_UNITS)
+        day(0, (DAY_UNITS - 100, now + 50))
+        equal(agent.tool("query", **one)["code"], "budget-reserved")
+        day(0, version=2)
+        equal(agent.tool("budget")["code"], "unknown-format")
+        day(0)
         with open(site.state.with_suffix(".lock")) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             agent.send("tools/call", {"name": "budget", "arguments": {}})
