@@ -5,7 +5,9 @@
 pub struct Generation(u64);
 
 impl Generation {
-    /// Until the first switch.
+    /// Repairs from before the tidying: all other writes of that time ask for no seal. No row has it.
+    pub const UNTIDIED: Generation = Generation(0);
+    /// From the tidying on.
     pub const FIRST: Generation = Generation(1);
 
     /// The generation with this number; `None` for zero.
@@ -24,8 +26,9 @@ impl Generation {
         Generation(self.0 + 1)
     }
 
-    /// The one before; `None` before the first.
-    pub fn former(self) -> Option<Generation> {
-        Generation::new(self.0 - 1)
+    /// The one before.
+    #[must_use]
+    pub fn former(self) -> Generation {
+        Generation(self.0.saturating_sub(1))
     }
 }

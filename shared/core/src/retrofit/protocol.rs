@@ -87,7 +87,7 @@ impl ItemMachine {
         match job.mapping().protocol() {
             Protocol::InPlace => in_place(InPlace::repair(job, key)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::repair(job, source, key, failed)),
-            Protocol::Fenced => fenced(Fenced::repair(job, key, failed)),
+            Protocol::Fenced => fenced(Fenced::repair(job, source, key, failed)),
             Protocol::Ledger => ledger(Move::repair(job, source, key, failed)),
         }
     }

@@ -261,7 +261,7 @@ fn a_repair_writes_only_over_what_it_read_and_frees_the_item() {
         task.respond(&job, Response::Item(None)),
         TaskStep::Send(Request::Get { role: TableRole::Source, .. })
     ));
-    let put = write(task.respond(&job, Response::Item(Some(event("1", "joe")))));
+    let [put, _] = transaction(task.respond(&job, Response::Item(Some(event("1", "joe")))));
     assert_eq!((&put.guard, &put_item(&put)[attributes::FENCE_ATTRIBUTE]), (&Guard::Absent, &fence.value()));
     let leave = write(task.respond(&job, Response::Written));
     assert_eq!((leave.role, leave.guard), (TableRole::Control, Guard::equals(control::FENCE, fence.value())));
@@ -426,7 +426,7 @@ fn after_reads(
     step
 }
 
-/// The writes of a transaction: the row's, and the target's.
+/// The two writes of a transaction.
 fn transaction(step: TaskStep) -> [Write; 2] {
     match step {
         TaskStep::Send(Request::Transact(writes)) => writes.try_into().unwrap(),

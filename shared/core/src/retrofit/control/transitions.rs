@@ -162,7 +162,10 @@ impl RetrofitState {
         // Seals are permanent, so ending a stop starts the next generation.
         let turned = phase.direction() != self.phase.direction();
         let generation = match self.generation {
-            Some(generation) if self.phase.is_stop() || turned => Some(generation.next()),
+            // The end of `tidying` too: a repair of it leaves tombstones.
+            Some(generation) if self.phase.is_stop() || turned || self.phase == Phase::Tidying => {
+                Some(generation.next())
+            }
             None => first,
             generation => generation,
         };

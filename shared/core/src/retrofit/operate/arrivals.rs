@@ -16,8 +16,10 @@ use super::outcome::BacklogReport;
 use super::sides::SidesLookup;
 use crate::retrofit::control::{self, RetrofitState};
 use crate::retrofit::drain::{CLOCK_SECONDS_MAX, Newest, Sides, Sign};
+use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::Mapping;
+use crate::retrofit::protocol::LedgerRow;
 use crate::retrofit::quarantine::{Quarantined, accepted_key};
 use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::request::TableRole;
@@ -305,25 +307,40 @@ impl Arrivals {
         sides: Sides<'_>,
     ) -> Pending {
         let wanted = self.job.last_write(sides);
-        let is_shown = || wanted.is_none_or(|sign| self.seen_writes.contains(&digest(key, &sign)));
+        let is_shown = || wanted.as_ref().is_none_or(|sign| self.seen_writes.contains(&digest(key, sign)));
         let expires = self.roles.map(|role| context.table(role).expires);
         let is_expired = self.job.is_expired(sides, expires, context.seconds());
         let is_gone = sides.source.is_none() && (sides.target.is_none() || is_expired);
         let arrived = |change: &Option<Newest>| {
             change.as_ref().is_none_or(|change| self.job.has_arrived(change, sides))
         };
+        // A table that was never open has only the retrofit's writes, and its stream is not read: the stop would wait for ever.
+        let is_unseen = || self.turned_at.is_some() && item.needs_own_write && !is_shown();
         match () {
             // Time to live goes on during a stop. The other table's own deletes what is left there. Changes before that have to
             // arrive: its record would be noted as late.
-            () if item.written != item.newest && is_gone && arrived(&item.written) => Pending::Nothing,
+            () if item.written != item.newest
+                && is_gone
+                && arrived(&item.written)
+                && !(self.has_deleted_since(item, sides) && is_unseen()) =>
+            {
+                Pending::Nothing
+            }
             // Before the next line: an item that does not fit never arrives, and its acceptance is only looked up for this state.
             () if self.job.is_out(sides) => Pending::NotAccepted,
             () if !arrived(&item.newest) => Pending::NotArrived,
             () if !self.job.agrees(sides) && !is_expired => Pending::Different,
-            // A table that was never open has only the retrofit's writes, and its stream is not read: the stop would wait for ever.
-            () if self.turned_at.is_some() && item.needs_own_write && !is_shown() => Pending::OwnWriteUnseen,
+            () if is_unseen() => Pending::OwnWriteUnseen,
             () => Pending::Nothing,
         }
+    }
+
+    /// Did the retrofit delete something that was written to the closed table after the item's newest change? An earlier deletion may have
+    /// left the stream already, and would be waited for until the limit of the stop.
+    fn has_deleted_since(&self, item: &StreamItem, sides: Sides<'_>) -> bool {
+        let removed = sides.row.and_then(LedgerRow::read).and_then(|row| row.removed);
+        let sequence = item.newest.as_ref().map(|newest| newest.sequence.clone());
+        removed >= sequence.map(|sequence| Fence::of_record(self.job.epoch(), sequence))
     }
 
     fn accept(&mut self, look: &ItemLookup, items: &[Option<Item>]) {

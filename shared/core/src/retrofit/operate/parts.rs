@@ -189,6 +189,12 @@ impl Seals {
         Seals { retrofit: head.retrofit.clone(), generation, written: 0 }
     }
 
+    /// Those of the generation before the row's.
+    pub(super) fn of_former(head: &RetrofitState) -> Seals {
+        let seals = Seals::of(head);
+        Seals { generation: seals.generation.former(), ..seals }
+    }
+
     fn some(&self) -> Vec<Write> {
         seal::seals(&self.retrofit, self.generation, self.written).take(SEALS_AT_ONCE).collect()
     }

@@ -1,5 +1,5 @@
-//! Deletes the target's tombstones before readers move. Each change of the phase is followed by a wait, until every write of the phase
-//! before has ended; then the sweep.
+//! Deletes the target's tombstones before readers move. Each change of the phase is followed by the seals of the phase before, for its
+//! repairs, and by a wait, until every other write of that phase has ended; then the sweep.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::context::{Limits, OperationContext, raced, settled_ms};
 use super::effect::{Effect, Reply};
 use super::gate_check::GateCheck;
 use super::outcome::{End, Outcome};
-use super::parts::{Part, PartStep, Passes, Rows, Store, Stored, advance};
+use super::parts::{Part, PartStep, Passes, Rows, Seals, Store, Stored, advance};
 use crate::retrofit::control::{self, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::segment::Pass;
@@ -26,6 +26,8 @@ pub struct Tidy {
 enum TidyStage {
     Gates(GateCheck),
     Storing(Box<Store>),
+    /// Repairs of the phase before are over: the wait for requests is too short for a process that stood still.
+    Sealing(Seals),
     /// Workers that may have started in the phase before.
     Leases(Rows),
     LeaseWait {
@@ -83,11 +85,8 @@ impl TidyMachine {
         }
         match (head.phase, head.since) {
             (Phase::Running, _) => TidyStage::Gates(GateCheck::of(context)),
-            (Phase::Tidying | Phase::Tidy, None) => {
-                // A backfill reads the row once and writes by it for as long as it runs: the wait for requests begins when it is over.
-                let name = context.mapping.rows_name();
-                TidyStage::Leases(Rows::of(vec![control::leases_partition(name)]))
-            }
+            // By the row first: a repair that begins now belongs to this phase.
+            (Phase::Tidying | Phase::Tidy, None) => TidyStage::Sealing(Seals::of_former(head)),
             (Phase::Tidying | Phase::Tidy, Some(since)) if !self.waited => {
                 TidyStage::Waiting { until_ms: settled_ms(context, since) }
             }
@@ -139,7 +138,11 @@ impl TidyMachine {
                 let read = advance(rows, context, reply)?;
                 leases(context, &read[0])
             }
-            (TidyStage::LeaseWait { .. }, Reply::Done) => self.decide(context),
+            (TidyStage::Sealing(seals), reply) => {
+                advance(seals, context, reply)?;
+                read_leases(context)
+            }
+            (TidyStage::LeaseWait { .. }, Reply::Done) => read_leases(context),
             (TidyStage::Waiting { until_ms }, Reply::Done) => {
                 // An interruption ends a wait early, and proves nothing about what is in flight.
                 self.waited = context.now_ms >= *until_ms;
@@ -172,6 +175,7 @@ impl Part for TidyMachine {
             TidyStage::Over(outcome) => PartStep::Over((**outcome).clone()),
             TidyStage::Gates(check) => check.next(context).pending(),
             TidyStage::Storing(store) => store.next(context).pending(),
+            TidyStage::Sealing(seals) => seals.next(context).pending(),
             TidyStage::Leases(rows) => rows.next(context).pending(),
             TidyStage::Sweeping(passes) => passes.next(context).pending(),
             TidyStage::LeaseWait { until_ms } | TidyStage::Waiting { until_ms } => {
@@ -189,6 +193,11 @@ impl Part for TidyMachine {
 
 fn store(context: &OperationContext, next: RetrofitState) -> TidyStage {
     TidyStage::Storing(Box::new(Store::of(context, next)))
+}
+
+/// A backfill reads the row once and writes by it for as long as it runs: the wait for requests begins when it is over.
+fn read_leases(context: &OperationContext) -> TidyStage {
+    TidyStage::Leases(Rows::of(vec![control::leases_partition(context.mapping.rows_name())]))
 }
 
 fn leases(context: &OperationContext, rows: &[crate::value::Item]) -> TidyStage {

@@ -13,6 +13,8 @@ use crate::retrofit::mapping::Mapping;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write, is};
 use crate::retrofit::result::TaskResult;
+use crate::retrofit::seal;
+use crate::retrofit::source_key::SourceKey;
 use crate::value::{AttributeValue, Item};
 
 /// How often a repair starts again because of a concurrent write.
@@ -46,6 +48,8 @@ enum FencedPhase {
 struct Repair {
     target_key: Item,
     failed: Option<Fence>,
+    /// Asks whether the tidying has begun: after it, this write would leave a tombstone, or overwrite the target's own writers.
+    unsealed: Write,
     /// The target as it was read, once it is.
     target: Option<Option<Item>>,
     rounds: u32,
@@ -126,11 +130,17 @@ impl Fenced {
     }
 
     /// Reads both sides again. `failed` is the newest change that could not be carried over, if one is known.
-    pub(super) fn repair(job: &Job, key: &Arc<Item>, failed: Option<Fence>) -> (Fenced, Turn) {
+    pub(super) fn repair(
+        job: &Job,
+        source: &SourceKey,
+        key: &Arc<Item>,
+        failed: Option<Fence>,
+    ) -> (Fenced, Turn) {
         let fence = failed.clone().unwrap_or(Fence::of_scan(job.epoch()));
         match job.mapping().target_key(key) {
             Ok(Some(target_key)) => {
-                let repair = Repair { target_key, failed, target: None, rounds: 0 };
+                let unsealed = seal::unsealed_repair(job, source);
+                let repair = Repair { target_key, failed, unsealed, target: None, rounds: 0 };
                 let turn = repair.read_target();
                 started(key, fence, FencedPhase::Repairing(Box::new(repair)), turn)
             }
@@ -231,8 +241,10 @@ impl Repair {
     fn respond(&mut self, job: &Job, source_key: &Item, fence: &Fence, response: Response) -> Turn {
         match (response, &self.target) {
             (Response::Written, _) => Turn::Done(TaskResult::Written),
-            (Response::Refused(_), _) if self.rounds >= ROUNDS_MAX => Turn::Done(TaskResult::Busy),
-            (Response::Refused(_), _) => {
+            (Response::Cancelled(held), _) if self.rounds >= ROUNDS_MAX || held.last() == Some(&false) => {
+                Turn::Done(TaskResult::Busy)
+            }
+            (Response::Cancelled(_), _) => {
                 self.rounds += 1;
                 self.target = None;
                 self.read_target()
@@ -244,7 +256,7 @@ impl Repair {
             (Response::Item(source), Some(target)) => {
                 self.write(job, source_key, source.as_ref(), target.as_ref(), fence)
             }
-            (Response::Cancelled(_) | Response::Rejected(_), _) => {
+            (Response::Refused(_) | Response::Rejected(_), _) => {
                 unreachable!("neither can come of what was sent")
             }
         }
@@ -283,7 +295,8 @@ impl Repair {
             Some(known) => Guard::equals(FENCE_ATTRIBUTE, known.value()),
             None => Guard::Absent,
         };
-        put(wanted, guard)
+        let write = Write { role: TableRole::Target, action: Action::Put(wanted), guard };
+        Turn::Send(Request::Transact(vec![write, self.unsealed.clone()]))
     }
 }
 

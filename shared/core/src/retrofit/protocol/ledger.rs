@@ -211,10 +211,18 @@ impl Move {
     /// Sends these writes together, while their generation is not sealed.
     fn send(&self, job: &Job, writes: impl IntoIterator<Item = Option<Write>>) -> Turn {
         let mut writes: Vec<Write> = writes.into_iter().flatten().collect();
-        writes.extend(seal::unsealed(job, &self.source));
+        writes.extend(self.unsealed(job));
         match writes.len() {
             1 => Turn::Send(Request::Write(writes.remove(0))),
             _ => Turn::Send(Request::Transact(writes)),
+        }
+    }
+
+    /// A record or a scan asks for no seal before the tidying.
+    fn unsealed(&self, job: &Job) -> Option<Write> {
+        match self.aim {
+            CarryGoal::State(_) => seal::unsealed(job, &self.source),
+            CarryGoal::Now(_) => Some(seal::unsealed_repair(job, &self.source)),
         }
     }
 
@@ -236,7 +244,7 @@ impl Move {
         }
         let response = match response {
             // The last part is the seal's. If the generation is over, a worker that knows the next one tries again.
-            Response::Cancelled(mut held) if job.generation().is_some() => match held.pop() {
+            Response::Cancelled(mut held) if self.unsealed(job).is_some() => match held.pop() {
                 Some(false) => return Turn::Done(TaskResult::Busy),
                 _ => Response::Cancelled(held),
             },

@@ -87,10 +87,35 @@ fn a_repair_of_a_delete_that_failed_leaves_a_tombstone() {
     let mut task = job.release(&entry).unwrap();
     task.start(&job);
     task.respond(&job, Response::Item(None));
-    let put = write(task.respond(&job, Response::Item(None)));
-    let tombstone = put_item(&put);
+    let writes = transaction(task.respond(&job, Response::Item(None)));
+    let tombstone = put_item(&writes[0]);
     assert_eq!(tombstone[attributes::TOMBSTONE_ATTRIBUTE], AttributeValue::Bool(true));
     assert_eq!(tombstone[attributes::FENCE_ATTRIBUTE], fence(1, "5").value());
+}
+
+#[test]
+fn a_repair_from_before_the_tidying_is_refused_once_that_has_begun() {
+    let joe = event("1", "joe");
+    for (name, there) in [("moved", vec![None, Some(joe.clone())]), ("rekeyed", vec![None, Some(joe), None])]
+    {
+        let job = job(name);
+        let key = record("5", "1", None).key;
+        let mut task = job.repair(&key);
+        let mut step = task.start(&job);
+        for item in there {
+            step = task.respond(&job, Response::Item(item));
+        }
+        let writes = transaction(step);
+        let seal = writes.last().unwrap();
+        let seals: Vec<Item> = seal::seals(job.mapping().name(), Generation::UNTIDIED, 0)
+            .map(|seal| put_item(&seal).clone())
+            .collect();
+        let Action::Delete(asked) = &seal.action else { panic!("{seal:?}") };
+        assert!(seals.contains(asked) && seal.guard == Guard::Absent, "{name}: {seal:?}");
+        let mut held = vec![true; writes.len()];
+        held[writes.len() - 1] = false;
+        assert_eq!(task.respond(&job, Response::Cancelled(held)), TaskStep::Done(TaskResult::Busy), "{name}");
+    }
 }
 
 #[test]

@@ -9,6 +9,10 @@ SwitchMutant {
     NoWait = "no-wait",
     /// Writes do not ask whether their generation is over.
     NoSeal = "no-seal",
+    /// A repair from before the tidying does not ask whether that has begun.
+    RepairsUnsealed = "repairs-unsealed",
+    /// A repair of the tidying does not ask whether the target is tidy.
+    TidyingUnsealed = "tidying-unsealed",
     /// A row is written over whatever row is there.
     NoRowGuard = "no-row-guard",
     /// Writers of the other table are let in before what they could meet has arrived.
@@ -17,8 +21,6 @@ SwitchMutant {
     ClosedUnseen = "closed-unseen",
     /// A stream that the target got since a return counts as the one before.
     EpochStays = "epoch-stays",
-    /// Records of the closed table's stream are called late by a row that was read before.
-    StaleLook = "stale-look",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",
     /// The same for items that the open table's writers have not changed since they were let in.
@@ -82,10 +84,10 @@ SwitchMutant {
 
 impl SwitchMutant {
     /// The mutants that a history with a ledger can catch. Nothing leads back from there; and a weakened drain does no harm,
-    /// because a switch for good compares both sides exactly.
+    /// because a switch for good compares both sides exactly. A wait left out does none either: each write asks for its row as it was read.
     pub const OF_LEDGER: [SwitchMutant; 10] = [
-        SwitchMutant::NoWait,
         SwitchMutant::NoSeal,
+        SwitchMutant::RepairsUnsealed,
         SwitchMutant::NoRowGuard,
         SwitchMutant::OpenBeforeSeals,
         SwitchMutant::HalfSealed,

@@ -25,6 +25,9 @@ const POLICY_TURNS_MAX: usize = 8;
 const DEATHS: usize = 3;
 /// The largest error of an operator's clock.
 const SKEW_SECONDS: usize = 20;
+/// The turns for which an operator or a request stands still, and in how many of its turns an operator does so before it carries items.
+const SLEEP_TURNS: (u64, u64) = (30, 370);
+const SLEEPS_EVERY: u64 = 3;
 /// In every turn with a multiple of this number, an operator that begins lifts the policies.
 const LIFT_TURNS: u64 = 41;
 /// The role that carries changes.
@@ -42,6 +45,9 @@ impl World {
         }
         if self.head.phase.is_stop() && self.has(SwitchMutant::LiftedInStop) && self.random.chance(5) {
             return self.lift_in_stop(at);
+        }
+        if self.operators[at].sleeps_until > self.turns && !self.ending {
+            return;
         }
         if self.operators[at].operation.is_none() && !self.begin_operation(at) {
             return;
@@ -108,9 +114,8 @@ impl World {
             }
             Step::Ask(effect) => effect,
         };
-        if let Effect::Wait { until_ms } = &effect
-            && !self.has_waited(at, *until_ms)
-        {
+        let waits = matches!(&effect, Effect::Wait { until_ms } if !self.has_waited(at, *until_ms));
+        if waits || self.falls_asleep(at, &effect) {
             self.operators[at].operation = Some(operation);
             return false;
         }
@@ -131,6 +136,28 @@ impl World {
         }
         self.operators[at].operation = Some(operation);
         true
+    }
+
+    /// Its process stands still between a read and what it writes by that. By the turn, not by chance: another draw would change every
+    /// history in which processes sleep.
+    fn falls_asleep(&mut self, at: usize, effect: &Effect) -> bool {
+        let operator = &self.operators[at];
+        let falls_asleep = self.faults.sleeps
+            && !self.ending
+            && !operator.switches
+            && operator.sleeps_until == 0
+            && matches!(effect, Effect::Carry { .. })
+            && self.turns.is_multiple_of(SLEEPS_EVERY);
+        if falls_asleep {
+            self.note(|| format!("operator {at} stands still"));
+            self.operators[at].sleeps_until = self.turns + self.stands_still();
+        }
+        falls_asleep
+    }
+
+    /// The turns for which a process stands still, or a request is under way.
+    pub(super) fn stands_still(&self) -> u64 {
+        SLEEP_TURNS.0 + self.turns % SLEEP_TURNS.1
     }
 
     pub(super) fn now_ms(&self, at: usize) -> u64 {
@@ -175,13 +202,7 @@ impl World {
         let command = self.command(stopped);
         let switches = matches!(command, Command::Switch(_));
         let skew_seconds = if self.faults.clocks { self.random.below(SKEW_SECONDS) as u64 } else { 0 };
-        self.operators[at] = Operator {
-            switches,
-            started: self.turns,
-            version: self.head.version,
-            skew_seconds,
-            ..Operator::default()
-        };
+        self.operators[at] = Operator { switches, started: self.turns, skew_seconds, ..Operator::default() };
         if switches && !self.by_policy && self.open.is_some() {
             self.note(|| "the writers stop by themselves".to_owned());
             self.stopped_at = [0, 1].map(|at| self.streams[at].len());
@@ -484,7 +505,7 @@ impl World {
         let mut there = self.lookup(role, keys);
         if role == TableRole::Control && self.mutant.is_some() && self.operators[at].switches {
             for (key, item) in keys.iter().zip(&mut there) {
-                self.weaken_row(at, key, item);
+                self.weaken_row(key, item);
             }
         }
         there

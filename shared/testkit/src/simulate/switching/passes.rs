@@ -165,7 +165,6 @@ impl World {
         self.weaken_head(&mut next);
         notes.push(format!("the retrofit is {}, generation {:?}", next.phase.name(), next.generation));
         let before = std::mem::replace(&mut self.head, next);
-        self.operators[at].version = self.head.version;
         self.turned(at, &before);
         Response::Written
     }

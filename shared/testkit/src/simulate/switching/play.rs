@@ -113,10 +113,7 @@ impl World {
             }
             36..38 => self.repair(),
             52..60 if self.faults.hesitant => self.repair(),
-            38..40 if !self.zombies.is_empty() => {
-                let at = self.random.below(self.zombies.len());
-                self.carry_out_late(at);
-            }
+            38..40 => self.carry_out_late(),
             40..52 => {
                 let at = self.random.below(self.operators.len());
                 self.operate(at);
@@ -160,7 +157,7 @@ impl World {
             0..2 => self.operate(0),
             2..5 => self.deliver_something(),
             5 => self.mend(),
-            6 if !self.zombies.is_empty() => self.carry_out_late(0),
+            6 => self.carry_out_late(),
             _ if !self.works.is_empty() => {
                 let at = self.random.below(self.works.len());
                 self.advance(at);

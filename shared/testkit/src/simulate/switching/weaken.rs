@@ -2,11 +2,12 @@
 
 use keyfold_core::retrofit::control::{self, Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
-use keyfold_core::retrofit::{Epoch, Fence, SequenceNumber, seal};
+use keyfold_core::retrofit::{Action, Epoch, Fence, Generation, SequenceNumber, seal};
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::store::key_in;
 use super::mutant::SwitchMutant;
-use super::scene::{control_partition, index};
+use super::scene::{Layout, control_partition, index};
 use super::world::World;
 
 impl World {
@@ -93,7 +94,7 @@ impl World {
         let partition = control_partition(key);
         let Some(number) = partition.strip_prefix("seal#") else { return false };
         let number: u16 = number.rsplit('#').next().and_then(|text| text.parse().ok()).unwrap_or(0);
-        if number == 0 && self.has(SwitchMutant::SecondLookSkipped) {
+        if number == 0 && self.head.phase.is_stop() && self.has(SwitchMutant::SecondLookSkipped) {
             // From here on it goes by what it saw before.
             let stale = Box::new(self.clone());
             self.operators[at].stale = Some(stale);
@@ -107,19 +108,25 @@ impl World {
         }
     }
 
-    /// A row of an item as a weakened operator reads it.
-    pub(super) fn weaken_row(&mut self, at: usize, key: &Item, row: &mut Option<Item>) {
-        let partition = control_partition(key);
-        if partition.starts_with("retrofit#")
-            && self.has(SwitchMutant::StaleLook)
-            && self.operators[at].version != self.head.version
-        {
-            self.bites += 1;
-            let version = AttributeValue::N(self.operators[at].version.to_string());
-            if let Some(row) = row {
-                row.insert("version".to_owned(), version);
+    /// Is this the seal of a phase before the target was tidy, which a weakened repair does not ask for?
+    pub(super) fn is_forgotten_phase(&self, seal: &Action) -> bool {
+        let generation = match key_in(seal).get(control::SORT) {
+            Some(AttributeValue::S(number)) => number.parse().ok(),
+            _ => None,
+        };
+        match self.mutant {
+            Some(SwitchMutant::RepairsUnsealed) => generation == Some(Generation::UNTIDIED.number()),
+            // With a ledger, the target is tidy in the first generation.
+            Some(SwitchMutant::TidyingUnsealed) => {
+                self.scene.layout == Layout::Fixed && generation == Some(Generation::FIRST.number())
             }
+            _ => false,
         }
+    }
+
+    /// A row of an item as a weakened operator reads it.
+    pub(super) fn weaken_row(&mut self, key: &Item, row: &mut Option<Item>) {
+        let partition = control_partition(key);
         let drains = self.head.phase.is_stop() && self.has(SwitchMutant::DrainByPresence);
         if !partition.starts_with("ledger#") || !drains {
             return;

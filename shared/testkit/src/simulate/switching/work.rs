@@ -25,6 +25,8 @@ pub(super) struct Zombie {
     pub(super) request: Request,
     /// Where its sender kept versions, if it asks for a seal.
     pub(super) tracking: Option<Tracking>,
+    /// It is under way until this turn at least.
+    pub(super) until: u64,
 }
 
 /// A look at the row that said yes, as a function remembers it.
@@ -56,10 +58,12 @@ pub(super) struct Errand {
     pub(super) late: Option<(Direction, usize)>,
     /// How often it was in another item's way.
     pub(super) blocked: u8,
+    /// It is an operator's: such a process can stand still for longer than another operator waits.
+    pub(super) by_operator: bool,
 }
 
 impl Errand {
     pub(super) fn of(job: Rc<Job>, lead: Direction) -> Errand {
-        Errand { job, remembered: None, lead, records: None, late: None, blocked: 0 }
+        Errand { job, remembered: None, lead, records: None, late: None, blocked: 0, by_operator: false }
     }
 }

@@ -749,10 +749,10 @@ pub(super) struct Operator {
     pub(super) switches: bool,
     /// When each shard was last read to its end: the operator does not know records that were published later.
     pub(super) reads: BTreeMap<String, u64>,
+    /// It stands still until this turn; once at the most.
+    pub(super) sleeps_until: u64,
     /// The pass that it runs.
     pub(super) pass: Option<PassRun>,
-    /// The version of the row as this operator knows it.
-    pub(super) version: u64,
     /// The state that a weakened operator still sees after the seals.
     pub(super) stale: Option<Box<World>>,
     /// The turn in which it began to stop writers.

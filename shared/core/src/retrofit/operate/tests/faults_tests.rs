@@ -178,9 +178,40 @@ fn tidy_waits_for_a_worker_whose_clock_is_behind() {
     let segment = SegmentId::new(0, 1).unwrap();
     let lease = Lease { pass: Pass::Backfill, segment, owner: "worker".to_owned(), until_ms };
     world.put(&lease.take(&tidying.job(world.mapping.clone()), until_ms - 30_000));
-    world.kill_after = Some(9);
+    world.kill_after = Some(13);
     assert_eq!(world.drive(Command::Tidy(Tidy { limits: Limits::AWS })), None);
+    assert_eq!(world.effects.last(), Some(&"wait"), "{:?}", world.effects);
     assert_eq!(world.head().since, None, "the worker may still write as in the phase before");
+}
+
+#[test]
+fn each_phase_of_the_tidying_seals_the_repairs_of_the_phase_before() {
+    let seals = |world: &World, generation: u64| {
+        let is_of = |(partition, sort): &&(String, String)| {
+            partition.starts_with("seal#") && sort.parse() == Ok(generation)
+        };
+        world.rows.keys().filter(is_of).count()
+    };
+    for (name, expected) in [("moved", vec![Phase::Tidying, Phase::Tidy]), ("rekeyed", vec![Phase::Tidy])] {
+        let mut world = ready(name);
+        world.rows.clear();
+        world.put(&RetrofitState::started(&world.mapping, Some("source-stream")).store(None));
+        compared(&mut world);
+        let mut phases = Vec::new();
+        let done = played(&mut world, Command::Tidy(Tidy { limits: Limits::LOCAL }), |world, _, effect| {
+            let head = world.head();
+            let reads_leases = matches!(effect, Effect::Page { of: PageSource::Partition(partition), .. }
+                if partition.starts_with("leases#"));
+            if let Some(generation) = head.generation.filter(|_| reads_leases) {
+                phases.push(head.phase);
+                let former = generation.former().number();
+                assert_eq!(seals(world, former), usize::from(crate::retrofit::seal::SEALS), "{name}");
+                assert_eq!(seals(world, generation.number()), 0, "{name}: a repair of now may write");
+            }
+            None
+        });
+        assert_eq!((done.end, phases), (End::Done, expected), "{}", done.text());
+    }
 }
 
 #[test]
@@ -292,6 +323,28 @@ fn records_of_a_new_stream_are_examined_in_its_epoch_before_the_stop() {
         _ => None,
     });
     assert_eq!(examined, 1);
+}
+
+/// What came while the table was open is not late.
+#[test]
+fn records_are_not_examined_by_a_row_that_another_operator_changed_while_they_were_read() {
+    let mut world = reversed();
+    assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
+    let before = world.head();
+    let head = RetrofitState { rows_since: Some(1), version: before.version + 1, ..before.clone() };
+    world.put(&head.store(Some(&before)));
+    compared(&mut world);
+    let mut pages = vec![page_with_change(world.now_ms / 1_000)];
+    let outcome = played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+        Effect::Records { table: TableRole::Target, .. } => {
+            let (head, page) = (world.head(), pages.pop()?);
+            world.put(&RetrofitState { version: head.version + 1, ..head.clone() }.store(Some(&head)));
+            Some(Ok(Reply::Records(vec![Ok(page)])))
+        }
+        Effect::Carry { .. } => panic!("it is examined"),
+        _ => None,
+    });
+    assert!(pages.is_empty() && outcome.end != End::Done, "{}", outcome.text());
 }
 
 #[test]

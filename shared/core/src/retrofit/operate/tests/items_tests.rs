@@ -189,6 +189,50 @@ fn what_changed_before_the_last_move_needs_no_sign_in_the_closed_tables_stream()
     assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
 }
 
+/// The same move. An item's time is over in the source; the retrofit deleted its copy with this fence, and the target's stream shows that or not.
+fn second_move_with_a_deletion(removed: &Fence, is_shown: bool) -> Outcome {
+    let mut world = reversed();
+    world.now_ms += 7_200_000;
+    assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
+    world.now_ms += 600_000;
+    compared(&mut world);
+    let joe = event("1", "joe");
+    let source = SourceKey::of(world.mapping.source(), &key_of(&joe)).unwrap();
+    let mut row = LedgerRow::key(&world.mapping, &source);
+    let place = place(&row);
+    row.insert(control::FENCE, fence("6").repaired().repaired().value());
+    row.insert(control::REMOVED, removed.value());
+    world.rows.insert(place, row);
+    let mut copy = world.mapping.target_item(&joe).unwrap().unwrap();
+    let key = world.mapping.target().key_of(&copy).unwrap();
+    copy.insert(FENCE_ATTRIBUTE.to_owned(), removed.value());
+    let deleted = record(&copy, ChangeKind::Remove { expired: false }, 9);
+    let mut shown = if is_shown { vec![ChangeRecord { key, ..deleted }] } else { Vec::new() };
+    let mut over = vec![record(&joe, ChangeKind::Remove { expired: true }, 6)];
+    played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
+        Effect::Records { table: TableRole::Source, .. } => {
+            Some(page(std::mem::take(&mut over), world.now_ms / 1_000))
+        }
+        Effect::Records { .. } => Some(page(std::mem::take(&mut shown), world.now_ms / 1_000)),
+        _ => None,
+    })
+}
+
+fn fence(sequence: &str) -> Fence {
+    Fence::of_record(Epoch::FIRST, SequenceNumber::parse(sequence).unwrap())
+}
+
+#[test]
+fn a_deletion_by_time_to_live_waits_for_what_the_retrofit_deleted_after_it() {
+    let late = fence("6").repaired();
+    let outcome = second_move_with_a_deletion(&late, false);
+    assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
+    for (removed, is_shown) in [(late, true), (fence("5"), false)] {
+        let outcome = second_move_with_a_deletion(&removed, is_shown);
+        assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    }
+}
+
 #[test]
 fn no_read_has_more_than_a_thousand_keys() {
     let mut world = ready("moved");
