@@ -146,8 +146,8 @@ impl fmt::Display for Gate {
             ),
             Gate::Replicator => write!(
                 f,
-                "the replicator has processed no record of the stream: enable its event source mapping, or, if every writer folds keys \
-                 itself, `run --no-stream`"
+                "the replicator has processed no record of the stream yet: repeat the command in a minute; if that does not help, enable its \
+                 event source mapping or, if every writer folds keys itself, use `run --no-stream`"
             ),
             Gate::Tombstones => {
                 write!(

@@ -91,7 +91,7 @@ fn between_tables(phase: Phase) -> &'static str {
         Phase::Returning => "writers are stopped: the last changes of the target are carried back",
         Phase::Settled => "readers and writers use the target; its changes are no longer carried back",
         Phase::CutOver => {
-            "readers and writers use the target; late changes of the source are still carried over"
+            "readers use the target, writers the source; changes of the source are carried to the target, those of the target are not carried back"
         }
         Phase::Finalising => {
             "changes are no longer carried over; the retrofit's marks are removed from the target's items"

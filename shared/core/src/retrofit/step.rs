@@ -113,7 +113,9 @@ impl CompletedStep {
         match self {
             CompletedStep::Started => started(mapping),
             CompletedStep::CutOver => {
-                format!("switch readers and writers from table `{source}` to table `{target}` now")
+                format!(
+                    "readers may use table `{target}` now; writers stay with table `{source}`, whose changes are carried over until you finish"
+                )
             }
             CompletedStep::Undone => {
                 format!("changes that were written to table `{target}` only are not in table `{source}`")

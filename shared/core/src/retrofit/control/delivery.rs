@@ -18,22 +18,22 @@ pub enum Delivery {
         /// The epoch of the records' stream.
         epoch: Epoch,
     },
-    /// None: the other table was never open, or its changes are not carried now. The replicator (`Replicator::open`) then fails a batch of the
+    /// They are not used: the other table was never open, or its changes are not carried now. The replicator (`Replicator::open`) then fails a batch of the
     /// source, so that Lambda keeps its records, and ignores one of the target.
     Nothing,
 }
 
 impl RetrofitState {
-    /// The use of records of the source's stream or, if `records_lead` is `Reverse`, of the target's.
-    pub fn delivery(&self, mapping: &Mapping, records_lead: Direction) -> Delivery {
+    /// The use of records of the source's stream or, if `of` is `Reverse`, of the target's.
+    pub fn delivery(&self, mapping: &Mapping, of: Direction) -> Delivery {
         let Some(carried) = self.phase.direction() else { return Delivery::Nothing };
-        let (there, back) = (self.job(mapping.clone()), self.reverse_job(mapping));
-        match (records_lead, carried, back) {
-            (Direction::Forward, Direction::Forward, _) => Delivery::Carry(there),
+        let (forward, reverse) = (self.job(mapping.clone()), self.reverse_job(mapping));
+        match (of, carried, reverse) {
+            (Direction::Forward, Direction::Forward, _) => Delivery::Carry(forward),
             (Direction::Reverse, Direction::Reverse, Some(back)) => Delivery::Carry(back),
             (Direction::Forward, Direction::Reverse, Some(job)) => Delivery::Late { job, epoch: self.epoch },
             (Direction::Reverse, Direction::Forward, Some(back)) if self.was_reversed() => {
-                Delivery::Late { job: there, epoch: back.epoch() }
+                Delivery::Late { job: forward, epoch: back.epoch() }
             }
             _ => Delivery::Nothing,
         }

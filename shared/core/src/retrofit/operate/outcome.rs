@@ -44,11 +44,12 @@ impl OpenTable {
         match head.phase {
             // In place there is one table, and no phase stops its writers.
             _ if head.protocol == Protocol::InPlace => OpenTable::Source,
-            Phase::Running | Phase::Tidying | Phase::Tidy | Phase::Abandoned => OpenTable::Source,
-            Phase::Closing | Phase::Returning => OpenTable::Neither,
-            Phase::Reversed | Phase::Settled | Phase::CutOver | Phase::Finalising | Phase::Finalised => {
-                OpenTable::Target
+            // `CutOver` too: only readers have moved, and a change that a writer makes in the target would not be carried back.
+            Phase::Running | Phase::Tidying | Phase::Tidy | Phase::CutOver | Phase::Abandoned => {
+                OpenTable::Source
             }
+            Phase::Closing | Phase::Returning => OpenTable::Neither,
+            Phase::Reversed | Phase::Settled | Phase::Finalising | Phase::Finalised => OpenTable::Target,
         }
     }
 

@@ -16,11 +16,13 @@ const WRITERS_NOT_STOPPED: &str = "writers-not-stopped";
 impl SwitchMachine {
     pub(in crate::retrofit::operate) fn status(&self, context: &OperationContext) -> String {
         let (closes, opens) = self.table_names(context);
+        // Attested writers stand still from the start of the command: the pause is shown next to this text.
+        let go_on = if self.stopped_since_ms.is_some() { "" } else { "; writers may go on" };
         match &self.stage {
             SwitchStage::Tidying(tidying) => tidying.status(context),
             SwitchStage::Comparing(passes) => format!("comparing both sides: {}", passes.status()),
             SwitchStage::Proof(_) => {
-                "checking that the replicator would carry changes back; writers may go on".to_owned()
+                format!("checking that the replicator would carry changes back{go_on}")
             }
             _ if self.is_giving_back() => {
                 format!("taking the stop back: the writers of table `{closes}` will go on")
@@ -31,10 +33,10 @@ impl SwitchMachine {
             SwitchStage::Round(_) | SwitchStage::Carrying { .. } | SwitchStage::Waiting { .. }
                 if !self.is_in_stop(context) =>
             {
-                "reading what the streams have; writers may go on".to_owned()
+                format!("reading what the streams have{go_on}")
             }
             _ if !self.is_in_stop(context) => {
-                "checking what must hold before the stop; writers may go on".to_owned()
+                format!("checking what must hold before the stop{go_on}")
             }
             _ => format!(
                 "the writers of table `{closes}` are stopped, {} s at most",

@@ -121,6 +121,8 @@ fn readers_move_after_a_tidying_and_a_comparison_and_a_kill_at_any_step_loses_no
     let mut whole = filled();
     let done = whole.drive(readers(false)).unwrap();
     assert_eq!((done.end, whole.head().phase), (End::Done, Phase::CutOver), "{}", done.text());
+    // Its writers stay: what they wrote to the target would not be carried back.
+    assert_eq!(done.open, OpenTable::Source, "{}", done.text());
     for after in 0..whole.effects.len() {
         let mut world = filled();
         world.kill_after = Some(after);
