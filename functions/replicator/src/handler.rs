@@ -55,8 +55,8 @@ async fn carry_over(
     report.records = batch.records.len() as u64;
     report.age = batch.records.last().and_then(age);
     let Some(stream) = &batch.stream else { return Ok(answer(None)) };
-    let (table, lead) = replicator.records_of(stream)?;
-    let allowed = in_time(stop, replicator.open(stream, lead, report.age)).await?;
+    let (table, direction) = replicator.records_of(stream)?;
+    let allowed = in_time(stop, replicator.open(stream, direction, report.age)).await?;
     let (sender, late) = match &allowed.opened {
         Opened::Carry(sender) => (sender, None),
         Opened::Late(sender, epoch) => (sender, Some(*epoch)),
@@ -80,7 +80,7 @@ async fn carry_over(
     // A cached state row must not cause records to be dropped.
     if allowed.remembered
         && !done.is_all_written()
-        && !in_time(stop, replicator.is_still(stream, lead, allowed.version)).await?
+        && !in_time(stop, replicator.is_still(stream, direction, allowed.version)).await?
     {
         done = Replicated::again(batch.records.len(), sender.job().mapping().name());
     }

@@ -32,7 +32,7 @@ pub struct Replicator {
     /// The last state row that allowed writes.
     cache: HeadCache,
     /// When this process last recorded its lag.
-    told: Mutex<Option<Instant>>,
+    lag_reported: Mutex<Option<Instant>>,
 }
 
 /// How a batch is processed.
@@ -60,7 +60,7 @@ pub(crate) struct Allowed {
 #[derive(Debug, Clone)]
 struct OpenedJob {
     version: u64,
-    records_lead: Direction,
+    direction: Direction,
     opened: Opened,
 }
 
@@ -95,7 +95,7 @@ impl Replicator {
             mapping,
             kept: Mutex::default(),
             cache: HeadCache::new(state_cache),
-            told: Mutex::default(),
+            lag_reported: Mutex::default(),
         }
     }
 
@@ -104,7 +104,7 @@ impl Replicator {
         self.mapping.as_ref().map_err(|error| Refusal::Mapping(error.clone()))
     }
 
-    /// The table of this stream's records, and their direction.
+    /// The table of this stream's records, and the direction in which its changes are carried while it is open.
     pub(crate) fn records_of(&self, stream: &str) -> Result<(&Table, Direction), Refusal> {
         let mapping = self.mapping()?;
         let back = mapping.target().name != mapping.source().name && is_stream_of(stream, mapping.target());
@@ -116,25 +116,25 @@ impl Replicator {
     pub(crate) async fn open(
         &self,
         stream: &str,
-        records_lead: Direction,
+        direction: Direction,
         age: Option<Duration>,
     ) -> Result<Allowed, Refusal> {
         if let Some((sender, version)) = self.cache.of(stream) {
             return Ok(Allowed { opened: Opened::Carry(sender), version, remembered: true });
         }
         let is_recent = age.is_none_or(|age| age <= Duration::from_secs(RECENT_SECONDS));
-        self.read_state(stream, records_lead, is_recent).await
+        self.read_state(stream, direction, is_recent).await
     }
 
     /// Does the retrofit's row still have this version? Reads it now.
     pub(crate) async fn is_still(
         &self,
         stream: &str,
-        records_lead: Direction,
+        direction: Direction,
         version: u64,
     ) -> Result<bool, Refusal> {
         self.cache.forget();
-        Ok(self.read_state(stream, records_lead, false).await?.version == version)
+        Ok(self.read_state(stream, direction, false).await?.version == version)
     }
 
     /// Reads the retrofit's row strongly consistently: for one read unit, nothing is written under an old mapping or
@@ -143,19 +143,19 @@ impl Replicator {
     async fn read_state(
         &self,
         stream: &str,
-        records_lead: Direction,
+        direction: Direction,
         answers: bool,
     ) -> Result<Allowed, Refusal> {
         let mapping = self.mapping()?;
-        let reader = self.looking(mapping);
+        let reader = self.row_reader(mapping);
         let started = self.cache.begin();
         let head = reader.head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
         // Before the streams are compared: the reverse direction may have to follow a new stream.
-        if answers && head.would_carry(records_lead) {
+        if answers && head.would_carry(direction) {
             self.answer_reverse(mapping, &head, stream).await;
         }
-        match (records_lead, &head.reverse_stream) {
+        match (direction, &head.reverse_stream) {
             (Direction::Forward, _) => head.check_stream(stream).map_err(RetrofitError::from)?,
             (Direction::Reverse, Some(_)) => {
                 head.check_reverse_stream(stream).map_err(RetrofitError::from)?;
@@ -165,7 +165,7 @@ impl Replicator {
             }
         }
         let version = head.version;
-        let opened = self.follows(mapping, &head, records_lead)?;
+        let opened = self.follows(mapping, &head, direction)?;
         if let Opened::Carry(sender) = &opened {
             self.cache.remember(started, stream, sender, version);
         }
@@ -177,25 +177,23 @@ impl Replicator {
         &self,
         mapping: &Mapping,
         head: &RetrofitState,
-        records_lead: Direction,
+        direction: Direction,
     ) -> Result<Opened, Refusal> {
-        let known = self
-            .kept()
-            .into_iter()
-            .find(|kept| kept.version == head.version && kept.records_lead == records_lead);
+        let known =
+            self.kept().into_iter().find(|kept| kept.version == head.version && kept.direction == direction);
         if let Some(known) = known {
             return Ok(known.opened);
         }
-        let opened = match head.delivery(mapping, records_lead) {
+        let opened = match head.delivery(mapping, direction) {
             Delivery::Carry(job) => Opened::Carry(self.sender(job)),
             Delivery::Late { job, epoch } => Opened::Late(self.sender(job), epoch),
             // Returns records of the source's stream to Lambda: its event source mapping should be disabled by now.
-            Delivery::Nothing if records_lead == Direction::Forward => {
+            Delivery::Nothing if direction == Direction::Forward => {
                 return Err(RetrofitError::from(head.closed()).into());
             }
             Delivery::Nothing => Opened::Nothing,
         };
-        self.keep(OpenedJob { version: head.version, records_lead, opened: opened.clone() });
+        self.keep(OpenedJob { version: head.version, direction, opened: opened.clone() });
         Ok(opened)
     }
 
@@ -211,7 +209,7 @@ impl Replicator {
     /// The sender for records about the current direction.
     pub(crate) async fn open_control(&self) -> Result<Arc<RequestSender>, Refusal> {
         let mapping = self.mapping()?;
-        let head = self.looking(mapping).head().await?;
+        let head = self.row_reader(mapping).head().await?;
         head.check(mapping).map_err(RetrofitError::from)?;
         let job = head.leading_job(mapping).ok_or_else(|| RetrofitError::from(head.closed()))?;
         Ok(self.sender(job))
@@ -219,16 +217,16 @@ impl Replicator {
 
     /// True if the lag is due to be reported; the caller must report it, as the next report is due a period later.
     pub(crate) fn claim_lag_report(&self) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_time = told.is_none_or(|last| last.elapsed() >= LAG_PERIOD);
+        let mut lag_reported = self.lag_reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = lag_reported.is_none_or(|last| last.elapsed() >= LAG_PERIOD);
         if is_time {
-            *told = Some(Instant::now());
+            *lag_reported = Some(Instant::now());
         }
         is_time
     }
 
     /// The sender that reads the retrofit's row.
-    fn looking(&self, mapping: &Mapping) -> Arc<RequestSender> {
+    fn row_reader(&self, mapping: &Mapping) -> Arc<RequestSender> {
         self.kept()
             .into_iter()
             .find_map(|kept| match kept.opened {
@@ -245,7 +243,7 @@ impl Replicator {
 
     fn keep(&self, new: OpenedJob) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|kept| kept.records_lead != new.records_lead);
+        kept.retain(|kept| kept.direction != new.direction);
         kept.push(new);
     }
 
