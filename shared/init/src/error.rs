@@ -81,6 +81,9 @@ pub enum Problem {
     /// Not an item.
     #[error("it is not an item, in DynamoDB's notation or plain")]
     NotAnItem,
+    /// A text that is not a number, under the letter of numbers.
+    #[error("`{}` is not a number, and its type says `N`", OneLine(.0))]
+    NotANumber(String),
     /// A name that is unknown in the format.
     #[error("`{}` is not known here", OneLine(.0))]
     UnknownWord(String),
@@ -121,7 +124,7 @@ impl ReadError {
             Problem::Missing(_) | Problem::NotText | Problem::UnknownWord(_) | Problem::UnknownName => {
                 "init-malformed"
             }
-            Problem::NotAnItem => "init-not-an-item",
+            Problem::NotAnItem | Problem::NotANumber(_) => "init-not-an-item",
             Problem::HintsOfSeveralTables | Problem::HintsOverlap(..) | Problem::HintWithoutItem(_) => {
                 "init-entities"
             }

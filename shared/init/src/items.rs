@@ -1,7 +1,7 @@
 //! Items: JSON lines, a list, or the output of Scan or Query; in DynamoDB's notation or plain.
 
 use keyfold_core::json::{self, Bounds};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Number};
 use serde_json::Value;
 
 use crate::cursor::At;
@@ -26,7 +26,25 @@ pub(crate) fn read_item(at: &At<'_>) -> Result<Item, ReadError> {
         },
         Err(_) => None,
     };
-    item.ok_or_else(|| at.error(Problem::NotAnItem))
+    with_numbers(item.ok_or_else(|| at.error(Problem::NotAnItem))?, at)
+}
+
+/// The item, if each of its numbers is one: the notation has them as text.
+pub(crate) fn with_numbers(item: Item, at: &At<'_>) -> Result<Item, ReadError> {
+    fn is_valid(value: &AttributeValue) -> bool {
+        let is_number = |text: &String| text.parse::<Number>().is_ok();
+        match value {
+            AttributeValue::N(text) => is_number(text),
+            AttributeValue::Ns(texts) => texts.iter().all(is_number),
+            AttributeValue::L(list) => list.iter().all(is_valid),
+            AttributeValue::M(members) => members.values().all(is_valid),
+            _ => true,
+        }
+    }
+    match item.iter().find(|(_, value)| !is_valid(value)) {
+        Some((name, _)) => Err(at.error(Problem::NotANumber(name.to_string()))),
+        None => Ok(item),
+    }
 }
 
 /// The items of a list.

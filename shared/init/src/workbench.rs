@@ -14,7 +14,7 @@ use crate::draft::{
     Draft, EntityDraft, IndexDraft, QuestionDraft, Rank, SampledItem, TableDraft, WhenDraft, kind_of_letter,
 };
 use crate::error::{Problem, ReadError};
-use crate::items::ITEMS_MAX;
+use crate::items::{ITEMS_MAX, with_numbers};
 use crate::mcp::{ENTITIES_MAX, TABLES_MAX};
 use crate::{name, template};
 
@@ -118,7 +118,7 @@ fn read_row(at: &At<'_>, table: &TableDraft) -> Result<Item, ReadError> {
         return Err(at.error(Problem::NotAnItem));
     }
     item.retain(|(_, value)| !is_blank(value));
-    Ok(item.into())
+    with_numbers(item.into(), at)
 }
 
 fn cell(value: &Value) -> Option<AttributeValue> {

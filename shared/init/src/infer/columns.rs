@@ -44,7 +44,8 @@ pub(super) enum Written {
 /// A piece of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Piece {
-    Text(String),
+    /// Literal text, and the attributes that have it too.
+    Text(String, Vec<Rival>),
     Part {
         attribute: String,
         written: Written,
@@ -68,7 +69,7 @@ pub(super) struct Rival {
 }
 
 /// Why one explanation of a part is better than another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
     Coverage,
     Name,
@@ -77,6 +78,8 @@ enum Reason {
     Id,
     Simplicity,
     Order,
+    Selects,
+    Mark,
 }
 
 /// One group: an entity, or the whole table.
@@ -146,7 +149,7 @@ pub(super) fn has_part(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Part { .. } => true,
         Piece::Tail(inner) => has_part(inner),
-        Piece::Text(_) | Piece::KeyOnly { .. } => false,
+        Piece::Text(..) | Piece::KeyOnly { .. } => false,
     })
 }
 
@@ -188,7 +191,7 @@ fn held_by_most(
         let ways = [Written::Plain, Written::Lower, Written::Upper, Written::Padded(values[0].len())];
         let Some(written) = ways.into_iter().find(agrees).filter(|_| !same) else { continue };
         let length = with.iter().map(|(_, value)| value.len()).sum();
-        fitting.push((Rank::of(name, word, length, true, written, search), name, written));
+        fitting.push((rank(name, word, length, true, written, search), name, written));
     }
     best(fitting)
 }
@@ -213,8 +216,9 @@ fn from<'a>(
         }
         let word = last_word(&pieces);
         let first = at_start && pieces.is_empty();
-        if let Some(Piece::Part { attribute, written, rivals }) = attribute(rows, rests, search, &word, first)
-        {
+        let mut lost = Vec::new();
+        let part = attribute(rows, rests, search, &word, first, &mut lost);
+        if let Some(Piece::Part { attribute, written, rivals }) = part {
             for (row, rest) in rows.iter().zip(rests.iter_mut()) {
                 let length = text_of(row, &attribute, written).map_or(0, |text| text.len());
                 *rest = rest.get(length..)?;
@@ -223,8 +227,11 @@ fn from<'a>(
         } else if let Some(length) = constant(rests, is_behind_separator(&pieces)) {
             let text = rests.first()?.get(..length)?.to_owned();
             match pieces.last_mut() {
-                Some(Piece::Text(known)) => known.push_str(&text),
-                _ => pieces.push(Piece::Text(text)),
+                Some(Piece::Text(known, rivals)) => {
+                    known.push_str(&text);
+                    rivals.append(&mut lost);
+                }
+                _ => pieces.push(Piece::Text(text, lost)),
             }
             for rest in rests.iter_mut() {
                 *rest = rest.get(length..)?;
@@ -270,7 +277,7 @@ fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usi
                 }
             }
             Piece::KeyOnly { .. } => return None,
-            Piece::Text(_) | Piece::Tail(_) => {}
+            Piece::Text(..) | Piece::Tail(_) => {}
         }
     }
     (parts > 0).then_some(pieces)
@@ -278,18 +285,19 @@ fn tail<'a>(rows: &[Row<'a>], rests: &[&'a str], search: &Search<'_>, tails: usi
 
 /// The last word before a part: a hint at its meaning.
 pub(super) fn last_word(pieces: &[Piece]) -> String {
-    let Some(Piece::Text(text)) = pieces.last() else { return String::new() };
+    let Some(Piece::Text(text, _)) = pieces.last() else { return String::new() };
     let mut words = text.split(|letter: char| HARD.contains(&letter) || letter == '$');
     words.rfind(|word| !word.is_empty()).map(plain).unwrap_or_default()
 }
 
-/// The attribute with this value in every row, in one notation.
+/// The attribute with this value in every row, in one notation. `lost`: those whose value is literal text.
 fn attribute(
     rows: &[Row<'_>],
     rests: &[&str],
     search: &Search<'_>,
     word: &str,
     first: bool,
+    lost: &mut Vec<Rival>,
 ) -> Option<Piece> {
     let one = rows.first()?;
     let names = one.item.keys().map(Name::as_str).chain(one.read.keys().map(String::as_str));
@@ -308,15 +316,19 @@ fn attribute(
                 continue;
             }
             let same = same_everywhere(rows, name);
-            if same && text_of(one, name, Written::Plain).is_some_and(|text| (search.selects)(name, &text)) {
-                continue;
-            }
+            let selects =
+                || text_of(one, name, Written::Plain).is_some_and(|text| (search.selects)(name, &text));
             // A constant word at the start of the key marks the entity, unless the key's name says what it is.
-            if first && !whole && rows.len() > 1 && same && !is_hinted(name, search) {
-                continue;
+            let marks = first && !whole && rows.len() > 1 && !is_hinted(name, search);
+            let literal = match same {
+                true if selects() => Some(Reason::Selects),
+                true if marks => Some(Reason::Mark),
+                _ => None,
+            };
+            match literal {
+                Some(reason) => lost.push(Rival { attribute: name.to_owned(), reason }),
+                None => fitting.push((rank(name, word, length, !is_read, written, search), name, written)),
             }
-            let rank = Rank::of(name, word, length, !is_read, written, search);
-            fitting.push((rank, name, written));
             // The first matching notation is preferred.
             break;
         }
@@ -328,63 +340,36 @@ fn attribute(
 fn best(mut fitting: Vec<(Rank, &str, Written)>) -> Option<Piece> {
     fitting.sort_by(|(one, ..), (other, ..)| other.cmp(one));
     let (best, name, written) = fitting.first()?;
-    let rival = |(rank, name, _): &(Rank, &str, Written)| Rival {
-        attribute: (*name).to_owned(),
-        reason: best.reason_over(rank),
+    let rival = |((criteria, _), name, _): &(Rank, &str, Written)| {
+        let first = best.0.iter().zip(criteria).find(|(best, other)| best != other);
+        Rival { attribute: (*name).to_owned(), reason: first.map_or(Reason::Order, |(best, _)| best.1) }
     };
     let rivals = fitting[1..].iter().map(rival).collect();
     Some(Piece::Part { attribute: (*name).to_owned(), written: *written, rivals })
 }
 
-/// How well an attribute explains a part of a key; the greatest is chosen.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
-    /// How many characters of the keys it explains.
+/// How well an attribute explains a part of a key; the greatest is chosen. The first difference is the reason.
+type Rank = ([(usize, Reason); 6], Reverse<String>);
+
+fn rank(
+    name: &str,
+    word: &str,
     length: usize,
-    /// Does the text before it, the key or an index name it?
-    named: usize,
-    /// How many other entities of the item collection have it in the same place.
-    shared: usize,
-    /// Is it an attribute of the items, not only a part of another key?
     is_stored: bool,
-    is_id: bool,
-    /// Is it in the key as it is in the item?
-    is_simple: bool,
-    name: Reverse<String>,
-}
-
-impl Rank {
-    fn of(
-        name: &str,
-        word: &str,
-        length: usize,
-        is_stored: bool,
-        written: Written,
-        search: &Search<'_>,
-    ) -> Rank {
-        Rank {
-            length,
-            named: affinity(name, word).max(if is_hinted(name, search) { 2 } else { 0 }),
-            shared: (search.shared)(word, name),
-            is_stored,
-            is_id: name.to_lowercase().ends_with("id"),
-            is_simple: written == Written::Plain || search.lower && written == Written::Lower,
-            name: Reverse(name.to_owned()),
-        }
-    }
-
-    /// The first difference to a lower rank.
-    fn reason_over(&self, other: &Rank) -> Reason {
-        match () {
-            () if self.length != other.length => Reason::Coverage,
-            () if self.named != other.named => Reason::Name,
-            () if self.shared != other.shared => Reason::Agreement,
-            () if self.is_stored != other.is_stored => Reason::Stored,
-            () if self.is_id != other.is_id => Reason::Id,
-            () if self.is_simple != other.is_simple => Reason::Simplicity,
-            () => Reason::Order,
-        }
-    }
+    written: Written,
+    search: &Search<'_>,
+) -> Rank {
+    let named = affinity(name, word).max(if is_hinted(name, search) { 2 } else { 0 });
+    let is_simple = written == Written::Plain || search.lower && written == Written::Lower;
+    let criteria = [
+        (length, Reason::Coverage),
+        (named, Reason::Name),
+        ((search.shared)(word, name), Reason::Agreement),
+        (usize::from(is_stored), Reason::Stored),
+        (usize::from(name.to_lowercase().ends_with("id")), Reason::Id),
+        (usize::from(is_simple), Reason::Simplicity),
+    ];
+    (criteria, Reverse(name.to_owned()))
 }
 
 /// Does the name of the key or of an index contain the attribute's?
@@ -467,7 +452,7 @@ pub(super) fn text_of(row: &Row<'_>, name: &str, written: Written) -> Option<Str
 }
 
 fn is_behind_separator(pieces: &[Piece]) -> bool {
-    matches!(pieces.last(), Some(Piece::Text(text)) if text.ends_with(HARD))
+    matches!(pieces.last(), Some(Piece::Text(text, _)) if text.ends_with(HARD))
 }
 
 /// The length of the text common to all keys: one word with its separator, or everything.
@@ -589,7 +574,7 @@ pub(super) fn written(pieces: &[Piece]) -> String {
     let mut text = String::new();
     for piece in pieces {
         match piece {
-            Piece::Text(part) => text.push_str(&literal(part)),
+            Piece::Text(part, _) => text.push_str(&literal(part)),
             Piece::Part { attribute, written, .. } => text.push_str(&match written {
                 Written::Plain => format!("{{{attribute}}}"),
                 Written::Lower => format!("{{{attribute}|lower}}"),
@@ -610,39 +595,40 @@ pub(super) fn written(pieces: &[Piece]) -> String {
 pub(super) fn parts(pieces: &[Piece]) -> Vec<String> {
     let part = |piece: &Piece| match piece {
         Piece::Part { attribute, .. } => Some(attribute.clone()),
-        Piece::Text(_) | Piece::KeyOnly { .. } | Piece::Tail(_) => None,
+        Piece::Text(..) | Piece::KeyOnly { .. } | Piece::Tail(_) => None,
     };
     pieces.iter().filter_map(part).collect()
 }
 
-/// At most two rivals of each part, with the reasons why they lost.
+/// At most two rivals of each piece, with the reasons why they lost.
 pub(super) fn rivals(pieces: &[Piece]) -> Vec<String> {
     const SHOWN_MAX: usize = 2;
     let mut texts = Vec::new();
     for piece in pieces {
-        match piece {
-            Piece::Part { attribute, rivals, .. } => {
-                for rival in rivals.iter().take(SHOWN_MAX) {
-                    let why = match rival.reason {
-                        Reason::Coverage => "explains less of the key".to_owned(),
-                        Reason::Name => {
-                            format!("the text before it, the key or an index names `{attribute}`")
-                        }
-                        Reason::Agreement => {
-                            format!("other entities of the item collection have `{attribute}` here")
-                        }
-                        Reason::Stored => "only another key holds it".to_owned(),
-                        Reason::Id => format!("the name of `{attribute}` ends with `id`"),
-                        Reason::Simplicity => "the key has it in another notation".to_owned(),
-                        Reason::Order => {
-                            format!("the sample shows no difference, and `{attribute}` is first by name")
-                        }
-                    };
-                    texts.push(format!("not `{}`: {why}", rival.attribute));
-                }
+        let (winner, rivals) = match piece {
+            Piece::Part { attribute, rivals, .. } => (attribute, rivals),
+            Piece::Text(text, rivals) => (text, rivals),
+            Piece::Tail(inner) => {
+                texts.extend(rivals(inner));
+                continue;
             }
-            Piece::Tail(inner) => texts.extend(rivals(inner)),
-            Piece::Text(_) | Piece::KeyOnly { .. } => {}
+            Piece::KeyOnly { .. } => continue,
+        };
+        for Rival { attribute, reason } in rivals.iter().take(SHOWN_MAX) {
+            let why = match reason {
+                Reason::Coverage => "explains less of the key".to_owned(),
+                Reason::Name => format!("the text before it, the key or an index names `{winner}`"),
+                Reason::Agreement => format!("other entities of the item collection have `{winner}` here"),
+                Reason::Stored => "only another key holds it".to_owned(),
+                Reason::Id => format!("the name of `{winner}` ends with `id`"),
+                Reason::Simplicity => "the key has it in another notation".to_owned(),
+                Reason::Order => {
+                    format!("the sample shows no difference, and `{winner}` is first by name")
+                }
+                Reason::Selects => "literal text, as items with another value lack the key".to_owned(),
+                Reason::Mark => "literal text, as the key of each of these items begins with it".to_owned(),
+            };
+            texts.push(format!("not `{attribute}`: {why}"));
         }
     }
     texts

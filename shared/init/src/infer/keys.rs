@@ -37,7 +37,7 @@ pub(super) fn find(table: &mut TableDraft) {
             let is_constant = |pieces: &[Piece]| {
                 groups.len() > 1
                     && is_key_name(key)
-                    && matches!(pieces, [Piece::Text(text)] if constants.contains(text) || is_joined_word(text))
+                    && matches!(pieces, [Piece::Text(text, _)] if constants.contains(text) || is_joined_word(text))
             };
             let structured = (0..groups.len()).any(|at| {
                 found
@@ -315,10 +315,10 @@ fn is_folded(pieces: &[Piece], several: bool, key: &str) -> bool {
         return true;
     }
     // `deviceId` with values like `d#12345`: the prefix belongs to the id.
-    if let ([Piece::Text(_), Piece::KeyOnly { .. }], false, false) = (pieces, several, is_key_name(key)) {
+    if let ([Piece::Text(..), Piece::KeyOnly { .. }], false, false) = (pieces, several, is_key_name(key)) {
         return false;
     }
-    let hard = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(['#', '|']));
+    let hard = |piece: &Piece| matches!(piece, Piece::Text(text, _) if text.contains(['#', '|']));
     let key_only = pieces.iter().any(|piece| matches!(piece, Piece::KeyOnly { .. }));
     let timed = pieces.iter().any(|piece| matches!(piece, Piece::KeyOnly { is_time: true, .. }));
     key_only
@@ -328,7 +328,7 @@ fn is_folded(pieces: &[Piece], several: bool, key: &str) -> bool {
                 && pieces.len() > 1
                 && pieces
                     .iter()
-                    .any(|piece| matches!(piece, Piece::Text(text) if text.contains(['/', ':'])))))
+                    .any(|piece| matches!(piece, Piece::Text(text, _) if text.contains(['/', ':'])))))
 }
 
 /// Words without digits, joined by a separator: a key without parts, such as `OPEN#order`.
@@ -343,7 +343,7 @@ fn keeps_no_case(found: &Found, table: &TableDraft, groups: &[Group]) -> bool {
         for piece in pieces {
             let Piece::Part { attribute, written, .. } = piece else {
                 // Then literal text is in lower case as well.
-                capital |= matches!(piece, Piece::Text(text) if text.chars().any(char::is_uppercase));
+                capital |= matches!(piece, Piece::Text(text, _) if text.chars().any(char::is_uppercase));
                 continue;
             };
             let capitals = groups[*at].rows.iter().any(|row| {
@@ -444,7 +444,8 @@ fn shards(pieces: &[Piece], part: &str) -> Vec<String> {
         let text = plain(text);
         ["shard", "bucket"].iter().any(|word| text.ends_with(word))
     };
-    let is_shard = matches!(before, Piece::Text(text) if says_shard(text)) || plain(name).contains("shard");
+    let is_shard =
+        matches!(before, Piece::Text(text, _) if says_shard(text)) || plain(name).contains("shard");
     let numbers: BTreeSet<u64> = values.iter().filter_map(|text| text.parse().ok()).collect();
     let written: BTreeSet<&String> = values.iter().collect();
     let dense = numbers.last().is_some_and(|last| *last <= numbers.len() as u64);

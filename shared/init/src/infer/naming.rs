@@ -44,7 +44,7 @@ impl Names {
             let mut taken: Vec<String> = Vec::new();
             for piece in pieces.iter_mut() {
                 match piece {
-                    Piece::Text(text) => {
+                    Piece::Text(text, _) => {
                         let mut words = text.split(['#', '|', '/', ':', '$']).filter(|word| !word.is_empty());
                         before = words.next_back().unwrap_or_default().to_owned();
                     }
@@ -189,7 +189,7 @@ impl Part<'_> {
 fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<String, String> {
     let pieces = |at: usize, key: &Option<String>| found.get(&(at, key.clone()?)).map(Vec::as_slice);
     let first_word = |at: usize, key: &Option<String>| match pieces(at, key)? {
-        [Piece::Text(text), Piece::KeyOnly { .. }] => Some(plain(text)),
+        [Piece::Text(text, _), Piece::KeyOnly { .. }] => Some(plain(text)),
         _ => None,
     };
     let mut owners: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
@@ -197,7 +197,7 @@ fn owners(table: &TableDraft, groups: &[Group], found: &Found) -> BTreeMap<Strin
         let Some(entity) = group.entity.and_then(|at| table.entities.get(at)) else { continue };
         let (partition, sort) = (first_word(at, &table.partition), first_word(at, &table.sort));
         // Items that share a partition key belong to what it names: `PATIENT#1` is not the id of a visit.
-        let is_alone = pieces(at, &table.sort).is_none_or(|pieces| matches!(pieces, [Piece::Text(_)]));
+        let is_alone = pieces(at, &table.sort).is_none_or(|pieces| matches!(pieces, [Piece::Text(..)]));
         let Some(word) = sort.or_else(|| partition.clone().filter(|_| is_alone)) else { continue };
         // Its partition key has this prefix too, and its name is short: the owner, not a part of it.
         let rank = (usize::from(partition.as_ref() != Some(&word)), entity.name.len(), entity.name.clone());

@@ -18,10 +18,22 @@ const TEMPLATES_PERCENT_MIN: usize = 97;
 
 /// The designs of each kind of noise.
 const NOISY_SEEDS: u64 = 20;
-/// The least percentage of entities found in noisy designs.
-const NOISY_ENTITIES_PERCENT_MIN: usize = 96;
-/// The least percentage of exact templates of noisy designs.
-const NOISY_TEMPLATES_PERCENT_MIN: usize = 95;
+
+/// The least percentages of entities found and of exact templates: one below the measured ones.
+fn floors(noise: Noise) -> (usize, usize) {
+    match noise {
+        Noise::Missing => (97, 94),
+        Noise::Mixed => (98, 98),
+        Noise::Coincidence => (99, 98),
+        Noise::Few => (98, 98),
+        Noise::KeyOnly => (97, 97),
+        Noise::Constant => (98, 93),
+        Noise::Shards => (97, 96),
+        Noise::Twins => (98, 98),
+        Noise::Overloaded => (98, 97),
+        Noise::Several => (95, 91),
+    }
+}
 
 /// Found, of all.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,11 +112,12 @@ fn noisy_designs_are_recognised() {
             score(&model, &[&model.workbench(false)], model.is_named, seed, &mut of_noise);
         }
         println!("{}\n{noise:?}: {of_noise}", of_noise.misses.join("\n"));
+        let (entities, templates) = floors(noise);
+        assert!(of_noise.entities.percent() >= entities, "{noise:?}: {of_noise}");
+        assert!(of_noise.templates.percent() >= templates, "{noise:?}: {of_noise}");
         all.add(&of_noise);
     }
     println!("all kinds of noise: {all}");
-    assert!(all.entities.percent() >= NOISY_ENTITIES_PERCENT_MIN, "{all}");
-    assert!(all.templates.percent() >= NOISY_TEMPLATES_PERCENT_MIN, "{all}");
 }
 
 fn score(design: &Design, sources: &[&str], is_named: bool, seed: u64, score: &mut Score) {

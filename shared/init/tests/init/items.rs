@@ -291,7 +291,21 @@ fn with_status(gsi: &str) -> String {
 fn a_status_that_selects_the_items_of_an_index_is_literal_text() {
     let report = import(&[TABLE, &with_status("orders")]);
     has(&report, &["indexes.byMark.partition = \"open#orders\""]);
+    let lost = "not `status`: literal text, as items with another value lack the key";
+    assert!(report.manifest.contains(lost), "{}", report.manifest);
     assert!(report.agrees(), "{:?}\n{}", report.proofs, report.manifest);
+}
+
+#[test]
+fn a_constant_attribute_at_the_beginning_of_a_key_is_literal_text() {
+    let rows = (0..12).map(|n| {
+        let (kind, own) = if n % 2 == 0 { ("order", "orderId") } else { ("ticket", "ticketId") };
+        serde_json::json!({ "pk": format!("{kind}#{n}"), "sk": "A", "made": kind, "origin": kind, own: n.to_string() })
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    has(&report, &["partition = \"order#{orderId}\"", "partition = \"ticket#{ticketId}\""]);
+    let lost = "not `made`: literal text, as the key of each of these items begins with it";
+    assert!(report.agrees() && report.manifest.contains(lost), "{}", report.manifest);
 }
 
 #[test]

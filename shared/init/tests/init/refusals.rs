@@ -62,6 +62,26 @@ fn a_mistake_has_its_place() {
 }
 
 #[test]
+fn a_text_under_the_letter_of_numbers_is_refused() {
+    let rows = |cell: &str| {
+        format!(
+            r#"{{"DataModel":[{{"TableName":"t","KeyAttributes":{{"PartitionKey":{{"AttributeName":"pk","AttributeType":"S"}}}},"TableData":[{{"pk":"a","size":{cell}}}]}}]}}"#
+        )
+    };
+    for cell in [
+        r#"{"N":"five"}"#,
+        r#"{"NS":["5","five"]}"#,
+        r#"{"L":[{"N":"five"}]}"#,
+        r#"{"M":{"a":{"N":"five"}}}"#,
+    ] {
+        let wrong = "`size` is not a number, and its type says `N`";
+        says(&rows(cell), "init-not-an-item", &format!("`model.json`: DataModel[0].TableData[0]: {wrong}"));
+        let lines = format!("{{\"pk\":{{\"S\":\"a\"}}}}\n{{\"pk\":{{\"S\":\"b\"}},\"size\":{cell}}}");
+        says(&lines, "init-not-an-item", &format!("`model.json`: line 2: {wrong}"));
+    }
+}
+
+#[test]
 fn a_name_that_only_a_deployment_knows() {
     let table = "Resources:\n  A:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      KeySchema: [{ AttributeName: NAME, KeyType: HASH }]\n";
     for name in ["!Ref Key", "!Sub 'x${Key}'", "!ImportValue key"] {
