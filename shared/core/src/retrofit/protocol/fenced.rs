@@ -48,7 +48,7 @@ enum FencedPhase {
 struct Repair {
     target_key: Item,
     failed: Option<Fence>,
-    /// Asks whether the tidying has begun: after it, this write would leave a tombstone, or overwrite the target's own writers.
+    /// Asks whether the tidying has started: after it, this write would leave a tombstone, or overwrite the target's own writers.
     unsealed: Write,
     /// The target as it was read, once it is.
     target: Option<Option<Item>>,

@@ -9,7 +9,7 @@ SwitchMutant {
     NoWait = "no-wait",
     /// Writes do not ask whether their generation is over.
     NoSeal = "no-seal",
-    /// A repair from before the tidying does not ask whether that has begun.
+    /// A repair from before the tidying does not ask whether that has started.
     RepairsUnsealed = "repairs-unsealed",
     /// A repair of the tidying does not ask whether the target is tidy.
     TidyingUnsealed = "tidying-unsealed",

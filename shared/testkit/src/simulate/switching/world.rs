@@ -749,7 +749,7 @@ pub(super) struct Operator {
     pub(super) switches: bool,
     /// When each shard was last read to its end: the operator does not know records that were published later.
     pub(super) reads: BTreeMap<String, u64>,
-    /// It stands still until this turn; once at the most.
+    /// It stands still until this turn; at most once.
     pub(super) sleeps_until: u64,
     /// The pass that it runs.
     pub(super) pass: Option<PassRun>,
