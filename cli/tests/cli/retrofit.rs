@@ -253,11 +253,11 @@ async fn ctrl_c_ends_a_backfill_at_its_page_and_the_same_command_continues() {
     assert_eq!(second["counts"].get("superseded"), None);
 }
 
-/// The leases that a killed worker left, as they are just before they end.
-async fn leases_of_the_dead(site: &Site, segments: u32) {
+/// The leases that a killed worker left, which end after these milliseconds.
+async fn leases_of_the_dead(site: &Site, segments: u32, left_ms: u64) {
     let job = Job::new(Mapping::of(&site.model, "auditV2").unwrap(), Epoch::FIRST);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let until_ms = u64::try_from(now.as_millis()).unwrap() + 1_500;
+    let until_ms = u64::try_from(now.as_millis()).unwrap() + left_ms;
     for number in 0..segments {
         let segment = SegmentId::new(number, segments).unwrap();
         let lease = Lease { pass: Pass::Backfill, segment, owner: "killed".to_owned(), until_ms };
@@ -275,7 +275,7 @@ async fn a_backfill_that_was_killed_is_taken_over_with_its_segments_when_its_lea
     lines.next().unwrap().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    leases_of_the_dead(&site, 6).await;
+    leases_of_the_dead(&site, 6, 1_500).await;
     let output = retrofit(&site, &["run", "auditV2", "--until", "backfill", "--rate", FAST]);
     assert_words(&stderr(&output), &["another worker has 6 segments: waiting"]);
     let end = json_of(&output)["backfill"].take();
@@ -294,7 +294,7 @@ async fn the_number_of_segments_is_known_before_anything_is_carried_over() {
     let site = old_and_new().await;
     start(&site, "auditV2");
     // Another worker holds every segment: nothing is copied before the interruption.
-    leases_of_the_dead(&site, 7).await;
+    leases_of_the_dead(&site, 7, 60_000).await;
     let (mut child, mut lines) =
         spawned(&site, &["run", "auditV2", "--until", "backfill", "--segments", "7"]);
     let first = lines.next().unwrap().unwrap();

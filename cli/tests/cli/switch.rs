@@ -97,16 +97,20 @@ async fn an_item_that_stays_out_delays_no_switch() {
     let (site, poller) = tidied().await;
     let old = site.table("audit-legacy");
     let odd = |timestamp: &str| changed(ITEMS + 1, "timestamp", timestamp);
-    let switch = ["switch", "auditV2", "--writers", "attested", "--stop-max", "3"];
+    let switch = |seconds| ["switch", "auditV2", "--writers", "attested", "--stop-max", seconds];
     let accept = || done(&site, &["quarantine", "auditV2", "--accept", "of a test", "--by", "ann", "--all"]);
     site.put(old, odd("yesterday")).await;
     // It is not accepted yet.
-    refuses(&site, &switch, &["stop-too-long", "table `ResourceAccessAudit` is open: its writers may write"]);
+    refuses(
+        &site,
+        &switch("3"),
+        &["stop-too-long", "table `ResourceAccessAudit` is open: its writers may write"],
+    );
     accept();
     compare(&site, "auditV2", &[]);
     // It changes, and fits no better.
     site.put(old, odd("tomorrow")).await;
-    assert_eq!(done(&site, &switch)["phase"], "reversed");
+    assert_eq!(done(&site, &switch("20"))["phase"], "reversed");
     let kept = site.items(&old.name, &[event_key(ITEMS + 1)]).await;
     assert_eq!(kept.len(), 1, "it stays in the source");
     poller.stop().await.unwrap();
