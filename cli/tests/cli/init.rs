@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
+use keyfold_core::key::KeyMode;
 use keyfold_core::manifest;
+use keyfold_core::model::KeySource;
+use keyfold_core::value::AttributeValue;
 use keyfold_dynamo::{SampleOptions, sample, table_description};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Site, assert_words, event, json_of, keyfold_in, refusal_of, root, stderr, stdout};
+use crate::support::{
+    Site, assert_words, event, item_of, json_of, keyfold_in, refusal_of, root, stderr, stdout,
+};
 
 const ITEMS: usize = 300;
 /// The table as it is before Keyfold.
@@ -239,6 +244,120 @@ fn a_new_index_of_an_entity_knows_what_its_items_can_lack() {
     }
 }
 
+/// Orders and their lines: both have an order number and a size.
+const LINES: &str = "[tables.shop]\npartition = { attribute = \"PK\" }\nsort = { attribute = \"SK\" }\n\
+                     [tables.shop.entities.order]\nwhen = { SK = { begins-with = \"META\" } }\npartition = \"O#{order}\"\nsort = \"META\"\n\
+                     attributes = { order = \"string\", size = { type = \"number\", required = true } }\n\
+                     [tables.shop.entities.line]\nwhen = { SK = { begins-with = \"L#\" } }\npartition = \"O#{order}\"\nsort = \"L#{line}\"\n\
+                     [tables.shop.entities.line.attributes]\norder = \"string\"\nline = \"string\"\n\
+                     size = { type = \"number\", required = true }\nproduct = { type = \"string\", required = true }\n";
+
+#[tokio::test]
+async fn the_templates_of_an_index_of_one_entity_give_keys_to_its_items_only() {
+    let site = Site::new(
+        "[tables.shop]\npartition = \"PK\"\nsort = \"SK\"\nattributes = { PK = \"string\", SK = \"string\" }\n",
+    );
+    site.create(site.table("shop"), true).await;
+    let item = |at: usize, sort: String| {
+        let keys = [("PK", format!("O#{}", at / 4)), ("SK", sort)];
+        let mut item = item_of(keys);
+        item.insert("order", AttributeValue::S((at / 4).to_string()));
+        item.insert("size", AttributeValue::N(at.to_string()));
+        item
+    };
+    let orders = (0..5).map(|at| item(at * 4, "META".to_owned()));
+    let lines = (0..20).map(|at| {
+        let mut line = item(at, format!("L#{at}"));
+        line.insert("line", AttributeValue::S(at.to_string()));
+        line.insert("product", AttributeValue::S(format!("p{}", at % 3)));
+        line
+    });
+    site.load(site.table("shop"), orders.chain(lines)).await;
+    for (wanted, templates, keys) in [
+        ("order, size / product", "partition = \"{order}#{size:number}\"\n", 1),
+        ("product / order, size", "sort = \"{order}#{size:number}\"\n", 1),
+        (
+            "product, size / line, order",
+            "partition = \"{product}#{size:number}\"\nsort = \"{line}[#{order}]\"\n",
+            2,
+        ),
+    ] {
+        site.rewrite(LINES);
+        let added = site.done(&["init", "--new-index", wanted, "--entity", "line"]);
+        let section = format!(
+            "\n[tables.shop.entities.line.indexes.{}]\n{templates}",
+            added["index"].as_str().unwrap()
+        );
+        assert!(added["added"].as_str().unwrap().contains(&section), "{added}");
+        site.done(&["check", "--strict"]);
+        let plan = site.done(&["retrofit", "plan", added["retrofit"].as_str().unwrap(), "--full"]);
+        let found = plan["diff"]["found"].as_array().unwrap();
+        let changes: Vec<_> =
+            found.iter().map(|one| (&one["entity"], &one["change"], &one["items"])).collect();
+        assert_eq!(changes, vec![(&json!("line"), &json!("added"), &json!(20)); keys], "{wanted}");
+        assert_eq!(plan["counts"]["written"], json!(20), "{plan}");
+    }
+}
+
+/// The keys of an index answer the same question a second time, and the table's own keys too.
+#[test]
+fn a_new_index_that_makes_nothing_cheaper_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let notes = "[tables.notes]\npartition = \"id\"\nsort = \"at\"\n[tables.notes.attributes]\nid = \"string\"\nat = \"timestamp\"\n\
+                 owner = { type = \"string\", required = true }\nsize = { type = \"number\", required = true }\n\
+                 kind = { type = \"string\", required = true }\n";
+    for (manifest, wanted, more, from) in [
+        (notes, "id / at", &[][..], "its own key"),
+        (notes, "owner, kind / at", &[], "index `byOwnerKind`"),
+        (notes, "owner, size / at", &[], "index `byOwnerSize`"),
+        (LINES, "order", &["--entity", "order"], "its own key"),
+        (LINES, "product / size, order", &["--entity", "line"], "index `byProduct`"),
+    ] {
+        std::fs::write(at.join("keyfold.toml"), manifest).unwrap();
+        let words = [&["init", "--new-index", wanted], more].concat();
+        if from != "its own key" {
+            done(at, &[&["--json"], words.as_slice()].concat());
+        }
+        let before = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
+        let refusal = refused(at, &words);
+        let says = format!(
+            "answers this question from {from}, and an index would not make it cheaper; nothing was changed"
+        );
+        assert!(refusal.contains(&says), "{wanted}: {refusal}");
+        assert_eq!(std::fs::read_to_string(at.join("keyfold.toml")).unwrap(), before);
+        // The hint can be pasted.
+        let question = refusal.split("the question alone:\n").nth(1).unwrap();
+        std::fs::write(at.join("keyfold.toml"), format!("{before}{question}")).unwrap();
+        done(at, &["check", "--strict"]);
+    }
+    // A whole projection saves the reads of the table.
+    let keys_only = "\n[tables.notes.indexes.byOwner]\npartition = \"owner\"\nsort = \"at\"\nprojection = \"keys-only\"\n";
+    std::fs::write(at.join("keyfold.toml"), format!("{notes}{keys_only}")).unwrap();
+    done(at, &["init", "--new-index", "owner / at"]);
+    done(at, &["check", "--strict"]);
+}
+
+#[test]
+fn an_index_that_would_not_fit_or_not_answer_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let inline = "[tables.shop]\npartition = \"id\"\nentity-attribute = \"kind\"\n\
+                  attributes = { id = \"string\", kind = \"string\", size = \"number\" }\n\
+                  entities = { order = { attributes = { day = { type = \"date\", required = true } } } }\n";
+    let scoped = "[tables.shop]\npartition = \"id\"\nscope = { owner = \"jwt.sub\" }\n\
+                  attributes = { id = \"string\", owner = \"string\", day = { type = \"date\", required = true } }\n";
+    for (manifest, wanted, why) in [
+        (inline, "day, size", "hint: write inline tables as sections, like [tables.shop.indexes.NAME]"),
+        (scoped, "day / id", "an index with this key does not answer its question"),
+    ] {
+        std::fs::write(at.join("keyfold.toml"), manifest).unwrap();
+        let refusal = refused(at, &["init", "--new-index", wanted]);
+        assert!(refusal.contains(why) && refusal.contains("nothing was changed"), "{refusal}");
+        assert_eq!(std::fs::read_to_string(at.join("keyfold.toml")).unwrap(), manifest);
+    }
+}
+
 #[test]
 fn a_table_with_all_the_indexes_it_may_have_gets_a_second_table_for_a_new_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -263,4 +382,29 @@ fn a_table_with_all_the_indexes_it_may_have_gets_a_second_table_for_a_new_one() 
     assert_eq!((retrofit, added["retrofit"].as_str()), (Some("notesByOwnerNameCopy"), retrofit));
     done(at, &["check"]);
     done(at, &["plan"]);
+}
+
+#[test]
+fn a_second_table_has_the_entities_without_their_keys_of_other_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut text = "[tables.shop]\nverbatim = true\npartition = { attribute = \"PK\" }\n\n[tables.shop.attributes]\n\
+                    kind = { type = \"string\", required = true }\n\n[tables.shop.attributes.indexes]\ntype = \"string\"\n\n\
+                    [tables.shop.entities.order]\npartition = \"O#{order}\"\n\
+                    attributes = { order = \"string\", size = { type = \"number\", required = true } }\n\n\
+                    [tables.shop.entities.order.indexes.by00]\npartition = \"S#{kind}\"\n\n\
+                    [tables.shop.indexes.by00]\npartition = { attribute = \"key00\" }\n"
+        .to_owned();
+    for number in 1..20 {
+        text.push_str(&format!("\n[tables.shop.indexes.by{number:02}]\npartition = \"indexes\"\n"));
+    }
+    std::fs::write(at.join("keyfold.toml"), text).unwrap();
+    done(at, &["--json", "init", "--new-index", "kind, size"]);
+    let text = std::fs::read_to_string(at.join("keyfold.toml")).unwrap();
+    let model = manifest::parse("keyfold.toml", &text).model.unwrap();
+    let second = model.table("shopV2").unwrap();
+    assert!(second.indexes.len() == 1 && second.attributes.contains_key("indexes"), "{text}");
+    let KeySource::Folded(rules) = &second.indexes[0].partition[0].source else { panic!("{text}") };
+    assert_eq!((rules.len(), rules[0].template.mode()), (1, KeyMode::Escaped), "{text}");
+    assert!(rules[0].entity.is_some(), "{text}");
 }

@@ -237,3 +237,11 @@ fn an_attribute_lists_a_bounded_number_of_values() {
     assert_eq!(lines(&parsed), [(6, "bad-values")]);
     assert!(parsed.diagnostics[0].message.contains("at most 10000"), "{}", parsed.diagnostics[0].message);
 }
+
+#[test]
+fn the_part_of_a_manifest_in_a_hint_can_be_pasted() {
+    let text = "[tables.notes]\npartition = \"id\"\nattributes = { id = \"string\", owner = \"string\", kind = \"string\" }\n\
+                [tables.notes.indexes.byOwner]\npartition = \"{owner}#{kind}\"\n";
+    let shown = parse("keyfold.toml", text).render(text, false);
+    assert!(shown.ends_with("no writer has to fold:\npartition = [\"owner\", \"kind\"]\n"), "{shown}");
+}

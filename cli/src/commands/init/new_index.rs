@@ -8,7 +8,9 @@ use anyhow::bail;
 use keyfold_core::key::{KeyMode, Part};
 use keyfold_core::manifest;
 use keyfold_core::model::{Attribute, AttributeKind, Entity, IndexKind, KeySource, Model, Table};
+use keyfold_core::query::Condition;
 use keyfold_core::query::advise::{Advice, advise};
+use keyfold_core::query::plan::{PlanError, QueryPlan};
 use serde_json::json;
 
 use super::sample::any_item;
@@ -37,24 +39,34 @@ struct Question<'q> {
 /// How the index and its question treat attributes of the sort key that items can lack.
 #[derive(Clone, Copy)]
 struct Form {
-    /// Is the key a list of attributes?
-    is_native: bool,
     /// Are such attributes at its end an optional tail? Then items without them are in the index.
     has_tail: bool,
     /// Does the question ask only for items that have the other ones? Items without them are not in the index.
     asks_exists: bool,
-    /// Does the question keep its order with an optional tail? A text before the tail does not give one.
+    /// Does the question have an order? A text before another part of a folded key does not give one.
     has_order: bool,
 }
 
 /// The forms, the best first. The first with which the planner answers the question is taken.
-const FORMS: [Form; 5] = [
-    Form { is_native: false, has_tail: false, asks_exists: false, has_order: true },
-    Form { is_native: false, has_tail: true, asks_exists: false, has_order: true },
-    Form { is_native: false, has_tail: true, asks_exists: false, has_order: false },
-    Form { is_native: false, has_tail: true, asks_exists: true, has_order: true },
-    Form { is_native: false, has_tail: false, asks_exists: true, has_order: true },
+const FORMS: [Form; 6] = [
+    Form { has_tail: false, asks_exists: false, has_order: true },
+    Form { has_tail: true, asks_exists: false, has_order: true },
+    Form { has_tail: true, asks_exists: false, has_order: false },
+    Form { has_tail: true, asks_exists: true, has_order: true },
+    Form { has_tail: false, asks_exists: true, has_order: true },
+    Form { has_tail: false, asks_exists: false, has_order: false },
 ];
+
+/// The source of the index keys.
+#[derive(Clone, Copy, PartialEq)]
+enum Keys {
+    /// The attributes themselves.
+    Native,
+    /// Templates for the items of the whole table.
+    OfTable,
+    /// Templates for the items of the question's entity. Items of others get no keys.
+    OfEntity,
+}
 
 impl Question<'_> {
     /// Can items of the question lack the attribute?
@@ -79,6 +91,8 @@ struct Addition {
     index: String,
     retrofit: Option<String>,
     text: String,
+    /// The question about the table as it is.
+    question: String,
     why: String,
     /// Does a new table get the index?
     is_full: bool,
@@ -109,34 +123,54 @@ pub(super) fn run(
     let has_items = globals.endpoint.is_some().then(|| any_item(globals, &table.name)).transpose()?;
     let file = ManifestFile::read(path)?;
     let question = Question { entity, partition: &partition, sort: &sort };
-    let with = |form: Form| {
-        let addition = addition(&model, &file.text, table, &question, form, has_items);
+    let with = |form: Form, keys: Keys| {
+        let addition = addition(&model, &file.text, table, &question, form, keys, has_items);
         let text = format!("{}\n{}", file.text.trim_end(), addition.text);
         (manifest::parse(&file.name, &text), text, addition)
     };
     let made = |form: Form| {
-        let (parsed, text, addition) = with(form);
+        let (parsed, text, addition) = with(form, Keys::OfTable);
         // No folded key where a native one would do: `check` would advise against it at once.
         let advised = format!("a native key would serve index `{}`,", addition.index);
         let is_advised = parsed
             .diagnostics
             .iter()
             .any(|found| found.code == "native-would-serve" && found.message.starts_with(&advised));
-        if is_advised { with(Form { is_native: true, ..form }) } else { (parsed, text, addition) }
+        match (is_advised, entity) {
+            (true, _) => with(form, Keys::Native),
+            (false, Some(_)) => with(form, Keys::OfEntity),
+            (false, None) => (parsed, text, addition),
+        }
     };
     let is_served = |(parsed, _, addition): &(manifest::Parsed, String, Addition)| {
-        let of_index =
-            |one: &Advice<'_>| one.table.id == addition.table && one.question.name == addition.index;
         let model = parsed.model.as_ref();
-        model.is_some_and(|model| {
-            advise(model).iter().filter(|one| of_index(one)).all(|one| one.outcome.is_ok())
-        })
+        model.is_some_and(|model| plans(model, &addition.table, &addition.index).iter().all(Result::is_ok))
     };
     let served = FORMS.into_iter().map(made).find(is_served);
     let (parsed, text, addition) = served.unwrap_or_else(|| made(FORMS[0]));
-    if parsed.model.is_none() {
+    let Some(changed) = &parsed.model else {
         out.styled_note(parsed.render(&text, out.colour()));
-        bail!("the index does not fit into `{}`; nothing was changed", file.name);
+        bail!(
+            "the index does not fit into `{}`; nothing was changed\nhint: write inline tables as sections, like \
+             [tables.{1}.indexes.NAME] and [tables.{1}.entities.NAME]",
+            file.name,
+            table.id
+        );
+    };
+    let with_index = plans(changed, &addition.table, &addition.index);
+    if let Some(error) = with_index.iter().find_map(|plan| plan.as_ref().err()) {
+        bail!("an index with this key does not answer its question: {error}; nothing was changed");
+    }
+    let without_index = format!("{}\n{}", file.text.trim_end(), addition.question);
+    let without_index = manifest::parse(&file.name, &without_index).model;
+    let without_index = without_index.map(|model| plans(&model, &table.id, &addition.index));
+    if let Some(paths) = without_index.and_then(|plans| as_cheap(&plans, &with_index)) {
+        bail!(
+            "table `{}` answers this question from {paths}, and an index would not make it cheaper; nothing was changed\nhint: add the \
+             question alone:\n{}",
+            table.id,
+            addition.question.trim_end()
+        );
     }
     manifest_file::replace(path, &text)?;
     let value = json!({
@@ -148,6 +182,40 @@ pub(super) fn run(
         format!("{}\n{}\n\nNext:\n{}", addition.text.trim_end(), addition.why, next(&table.id, &addition)),
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The plans of a question: without its optional conditions, and with them.
+fn plans(model: &Model, table: &str, question: &str) -> Vec<Result<QueryPlan, PlanError>> {
+    let is_this = |one: &Advice<'_>| one.table.id == table && one.question.name == question;
+    advise(model).into_iter().filter(is_this).map(|one| one.outcome).collect()
+}
+
+/// The paths that answer a question without the index, if it would not make any of the plans cheaper.
+fn as_cheap(
+    without_index: &[Result<QueryPlan, PlanError>],
+    with_index: &[Result<QueryPlan, PlanError>],
+) -> Option<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for (without, with) in without_index.iter().zip(with_index) {
+        let (without, with) = (without.as_ref().ok()?, with.as_ref().ok()?);
+        // A filter reads items that it drops, however small the estimate is.
+        let is_filtered = without.accesses.iter().map(|access| &access.filter).any(|filter| {
+            *filter != Condition::always() && with.accesses.iter().all(|access| access.filter != *filter)
+        });
+        if is_filtered || without.estimated_units > with.estimated_units {
+            return None;
+        }
+        for access in &without.accesses {
+            let path = match access.source.index() {
+                Some(index) => format!("index `{index}`"),
+                None => "its own key".to_owned(),
+            };
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    Some(paths.join(" and "))
 }
 
 /// `a, b / c`: partition attributes, and sort attributes.
@@ -221,6 +289,7 @@ fn addition(
     table: &Table,
     question: &Question<'_>,
     form: Form,
+    keys: Keys,
     has_items: Option<bool>,
 ) -> Addition {
     let global = table.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
@@ -235,8 +304,9 @@ fn addition(
         true => successor(model, text_before, table),
         false => (table.id.clone(), String::new()),
     };
-    let Sections { text: sections, folds, tail, asked } = sections(table, &id, &index, question, form);
-    text += &sections;
+    let Sections { keys, question: of_question, folds, tail, asked } =
+        sections(table, &id, &index, question, form, keys);
+    let _ = write!(text, "{keys}\n[questions.{id}.{index}]\n{of_question}");
     let needs_retrofit = (folds || is_full) && has_items != Some(false);
     let retrofit = needs_retrofit.then(|| {
         let suffix = if is_full { "Copy" } else { "InPlace" };
@@ -281,12 +351,15 @@ fn addition(
             named(&asked)
         );
     }
-    Addition { table: id, index, retrofit, text, why, is_full }
+    let question = format!("\n[questions.{}.{index}]\n{of_question}", table.id);
+    Addition { table: id, index, retrofit, text, question, why, is_full }
 }
 
 /// The sections of the index and its question.
 struct Sections<'q> {
-    text: String,
+    keys: String,
+    /// The lines of the question's section.
+    question: String,
     /// Is one of the index's keys folded?
     folds: bool,
     /// The optional tail of the sort key.
@@ -295,39 +368,50 @@ struct Sections<'q> {
     asked: Vec<&'q String>,
 }
 
-fn sections<'q>(table: &Table, id: &str, index: &str, question: &Question<'q>, form: Form) -> Sections<'q> {
+fn sections<'q>(
+    table: &Table,
+    id: &str,
+    index: &str,
+    question: &Question<'q>,
+    form: Form,
+    keys: Keys,
+) -> Sections<'q> {
     let Question { entity, partition, sort } = *question;
-    let is_in_tail = |name: &String| form.has_tail && !form.is_native && question.tail(table).contains(name);
+    let is_in_tail =
+        |name: &String| form.has_tail && keys != Keys::Native && question.tail(table).contains(name);
     let (tail, fixed): (Vec<&String>, Vec<&String>) = sort.iter().partition(|name| is_in_tail(name));
     let asked: Vec<&String> =
         fixed.into_iter().filter(|name| form.asks_exists && question.is_optional(table, name)).collect();
-    let key = |names: &[String], tail: usize, role: &str| match form.is_native {
-        true => (format!("{names:?}"), false),
-        false => key(table, names, tail, &format!("{index}_{role}")),
-    };
-    let ((partition_key, partition_folds), (sort_key, sort_folds)) =
-        (key(partition, 0, "pk"), key(sort, tail.len(), "sk"));
+    let partition_half = half(table, partition, 0, &format!("{index}_pk"), keys);
+    let sort_half = (!sort.is_empty()).then(|| half(table, sort, tail.len(), &format!("{index}_sk"), keys));
+    let halves: Vec<(&str, Half)> =
+        std::iter::once(("partition", partition_half)).chain(sort_half.map(|half| ("sort", half))).collect();
+    // With the table's own partition key it would be local by default, and a live table cannot get local indexes.
+    let mut text = format!("\n[tables.{id}.indexes.{index}]\ntype = \"global\"\n");
+    let mut of_entity = String::new();
+    for (role, half) in &halves {
+        let _ = writeln!(text, "{role} = {}", half.key);
+        if let Some(template) = half.template.as_ref().filter(|_| keys == Keys::OfEntity) {
+            let _ = writeln!(of_entity, "{role} = {template:?}");
+        }
+    }
+    text += "projection = \"all\"\n";
+    if let Some(entity) = entity.filter(|_| !of_entity.is_empty()) {
+        let _ = write!(text, "\n[tables.{id}.entities.{entity}.indexes.{index}]\n{of_entity}");
+    }
     let conditions: Vec<String> = partition
         .iter()
         .map(|name| format!("{name:?}"))
         .chain(asked.iter().map(|name| format!("\"{name} exists\"")))
         .chain(sort.iter().map(|name| format!("\"{name}{}?\"", operator(table, name))))
         .collect();
-    let (sort_line, order) = match sort.first() {
-        Some(first) if form.has_order || tail.is_empty() => {
-            (format!("sort = {sort_key}\n"), format!("order = {first:?}\n"))
-        }
-        Some(_) => (format!("sort = {sort_key}\n"), String::new()),
-        None => (String::new(), String::new()),
-    };
-    // With the table's own partition key it would be local by default, and a live table cannot get local indexes.
-    let text = format!(
-        "\n[tables.{id}.indexes.{index}]\ntype = \"global\"\npartition = {partition_key}\n{sort_line}projection = \"all\"\n\
-         \n[questions.{id}.{index}]\n{}where = [{}]\n{order}",
-        entity.map_or_else(String::new, |entity| format!("entity = {entity:?}\n")),
-        conditions.join(", ")
-    );
-    Sections { text, folds: partition_folds || (sort_folds && !sort.is_empty()), tail, asked }
+    let mut question = entity.map_or_else(String::new, |entity| format!("entity = {entity:?}\n"));
+    let _ = writeln!(question, "where = [{}]", conditions.join(", "));
+    if let Some(first) = sort.first().filter(|_| form.has_order || form.has_tail && tail.is_empty()) {
+        let _ = writeln!(question, "order = {first:?}");
+    }
+    let folds = halves.iter().any(|(_, half)| half.template.is_some());
+    Sections { keys: text, question, folds, tail, asked }
 }
 
 fn capital(name: &str) -> String {
@@ -356,7 +440,10 @@ fn successor(model: &Model, text: &str, table: &Table) -> (String, String) {
     for line in text.lines() {
         if let Some(section) = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next()) {
             let below = section.strip_prefix(&own).filter(|below| below.is_empty() || below.starts_with('.'));
-            copies = below.is_some_and(|below| !below.starts_with(".indexes"));
+            let is_of_index = |below: &str| {
+                below.split(".attributes").next().is_some_and(|part| format!("{part}.").contains(".indexes."))
+            };
+            copies = below.is_some_and(|below| !is_of_index(below));
             in_attributes = below.is_some_and(|below| below.starts_with(".attributes"));
             if let Some(below) = below.filter(|_| copies) {
                 let _ = writeln!(copy, "\n[tables.{id}{below}]");
@@ -375,15 +462,24 @@ fn successor(model: &Model, text: &str, table: &Table) -> (String, String) {
     (id, copy)
 }
 
-/// The key as the manifest writes it, and whether it is folded. One attribute is the key itself. The last attributes can
-/// be an optional tail.
-fn key(table: &Table, names: &[String], tail: usize, attribute: &str) -> (String, bool) {
-    if let [only] = names {
-        let is_key = |one: &Attribute| one.kind.scalar().is_some() && !one.from_key;
-        let natural = table.attributes.get(only).is_some_and(is_key);
-        if natural {
-            return (format!("{only:?}"), false);
-        }
+/// One of the index's two keys.
+struct Half {
+    /// As the index's section has it.
+    key: String,
+    /// The template, if it is folded.
+    template: Option<String>,
+}
+
+/// One attribute is the key itself. The last attributes can be an optional tail.
+fn half(table: &Table, names: &[String], tail: usize, attribute: &str, keys: Keys) -> Half {
+    if keys == Keys::Native {
+        return Half { key: format!("{names:?}"), template: None };
+    }
+    let is_key = |one: &Attribute| one.kind.scalar().is_some() && !one.from_key;
+    if let [only] = names
+        && table.attributes.get(only).is_some_and(is_key)
+    {
+        return Half { key: format!("{only:?}"), template: None };
     }
     let part = |name: &String| match table.attributes.get(name).map(|attribute| attribute.kind) {
         Some(AttributeKind::Number) => format!("{{{name}:number}}"),
@@ -394,11 +490,14 @@ fn key(table: &Table, names: &[String], tail: usize, attribute: &str) -> (String
     let mut template = fixed.iter().map(part).collect::<Vec<_>>().join(SEPARATOR);
     template.extend(optional.iter().map(|name| format!("[{SEPARATOR}{}", part(name))));
     template.push_str(&"]".repeat(tail));
-    if is_verbatim(table) {
-        // The table's own keys are not escaped; a new one can take every value.
-        return (format!("{{ attribute = {attribute:?}, fold = {template:?}, verbatim = false }}"), true);
-    }
-    (format!("{template:?}"), true)
+    // The table's own keys are not escaped; a new one can take every value.
+    let escapes = if is_verbatim(table) { ", verbatim = false" } else { "" };
+    let key = match keys {
+        Keys::OfEntity => format!("{{ attribute = {attribute:?}{escapes} }}"),
+        _ if escapes.is_empty() => format!("{template:?}"),
+        _ => format!("{{ attribute = {attribute:?}, fold = {template:?}{escapes} }}"),
+    };
+    Half { key, template: Some(template) }
 }
 
 /// Are the table's keys written without escaping? Its templates say so; without any, escaping is right.

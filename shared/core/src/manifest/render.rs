@@ -29,11 +29,15 @@ fn render_one(renderer: &Renderer, file_name: &str, text: &str, diagnostic: &Dia
     };
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
     let mut group = title.element(snippet(file_name, text, diagnostic));
-    for line in diagnostic.hint.iter().flat_map(|hint| hint.lines()) {
-        group = group.element(Level::HELP.with_name("hint").message(line.to_owned()));
+    let hint = diagnostic.hint.as_deref().unwrap_or_default();
+    // The lines below the first are parts of a manifest: they are shown as they can be pasted.
+    let (first, lines) = hint.split_once('\n').unwrap_or((hint, ""));
+    if !first.is_empty() {
+        group = group.element(Level::HELP.with_name("hint").message(first.to_owned()));
     }
     let groups: [Group<'_>; 1] = [group];
-    renderer.render(&groups) + "\n"
+    let lines = if lines.is_empty() { String::new() } else { format!("{}\n", lines.trim_end()) };
+    renderer.render(&groups) + "\n" + &lines
 }
 
 /// Only the affected lines are rendered, so that the work does not grow with the file.
