@@ -418,3 +418,49 @@ fn a_number_that_old_items_hold_as_text_is_a_number_in_a_key() {
     assert!(report.manifest.contains("a key needs one type: 3 items have it as text"), "{}", report.manifest);
     assert!(!report.agrees(), "the keys of the three cannot be folded");
 }
+
+#[test]
+fn an_attribute_with_several_types_that_no_number_explains_keeps_them() {
+    let rows = (0..12).map(|n| {
+        let mut row = serde_json::json!({ "pk": format!("p{n}"), "sk": "A", "number": n });
+        match n {
+            0 => row["number"] = serde_json::json!(true),
+            1..4 => row["number"] = serde_json::json!(n.to_string()),
+            _ => {}
+        }
+        if n > 0 {
+            row["gsi1pk"] = serde_json::json!(format!("o#{n:04}"));
+        }
+        row
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    assert!(!report.manifest.contains("a key needs one type"), "{}", report.manifest);
+}
+
+#[test]
+fn one_value_in_most_items_does_not_explain_a_part_of_their_key() {
+    let rows = (0..6).map(|n| {
+        let mut row = serde_json::json!({ "pk": "o#77", "sk": format!("s{n}"), "size": "77" });
+        if n == 0 {
+            row.as_object_mut().unwrap().remove("size");
+        }
+        row
+    });
+    let report = import(&[TABLE, &lines(rows)]);
+    assert!(!report.manifest.contains("{size}"), "{}", report.manifest);
+}
+
+#[test]
+fn a_natural_key_is_not_made_of_a_copy_that_most_items_have() {
+    let table = TABLE.replace("\"pk\"", "\"ownerId\"").replace("\"sk\"", "\"noteId\"");
+    let rows = (0..12).map(|n| {
+        let mut row =
+            serde_json::json!({ "ownerId": format!("a{n}b"), "noteId": format!("n{n}"), "user": format!("a{n}b") });
+        if n < 3 {
+            row.as_object_mut().unwrap().remove("user");
+        }
+        row
+    });
+    let report = import(&[&table, &lines(rows)]);
+    has(&report, &["partition = \"ownerId\"", "sort = \"noteId\""]);
+}
