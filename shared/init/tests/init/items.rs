@@ -360,6 +360,9 @@ fn the_attribute_that_other_entities_of_the_collection_have_wins() {
     // Without a prefix, equal values of the key show the collection.
     let report = import(&[TABLE, &owned(|n| format!("u{n}"))]);
     assert_eq!(report.manifest.matches("partition = \"{owner}\"").count(), 2, "{}", report.manifest);
+    // The name in the key says more.
+    let report = import(&[TABLE, &owned(|n| format!("agent#u{n}"))]);
+    has(&report, &["partition = \"agent#{agent}\"", "partition = \"agent#{owner}\""]);
     // Entities of different collections do not decide.
     let apart = |n: usize, kind: &str| serde_json::json!({ "pk": format!("u{n}"), "sk": format!("{kind}#{n}"), "owner": format!("u{n}") });
     let orders = (0..6).map(|n| {
@@ -463,4 +466,43 @@ fn a_natural_key_is_not_made_of_a_copy_that_most_items_have() {
     });
     let report = import(&[&table, &lines(rows)]);
     has(&report, &["partition = \"ownerId\"", "sort = \"noteId\""]);
+}
+
+/// The winner among attributes with one text is the first that differs: a name in the key, then what other entities have, then an id, then
+/// the text as it is.
+#[test]
+fn the_criteria_of_the_ranking_have_an_order() {
+    let ranked = |row: fn(usize) -> serde_json::Value| {
+        let report = import(&[TABLE, &lines((0..12).map(row))]);
+        report.manifest.lines().find(|line| line.starts_with("partition = ")).unwrap_or_default().to_owned()
+    };
+    let named = ranked(
+        |n| serde_json::json!({ "pk": format!("owner#u{n}"), "sk": "A", "agentId": format!("u{n}"), "owner": format!("u{n}") }),
+    );
+    assert!(named.contains("{owner}") && named.contains("not `agentId`: the text before it"), "{named}");
+    let id = ranked(
+        |n| serde_json::json!({ "pk": format!("x#u{n}"), "sk": "A", "agent": format!("u{n}"), "ownerId": format!("u{n}") }),
+    );
+    assert!(
+        id.contains("{ownerId}") && id.contains("not `agent`: the name of `ownerId` ends with `id`"),
+        "{id}"
+    );
+    let simple = ranked(
+        |n| serde_json::json!({ "pk": format!("x#u{n}"), "sk": "A", "agent": format!("U{n}"), "owner": format!("u{n}") }),
+    );
+    assert!(
+        simple.contains("{owner}") && simple.contains("not `agent`: the key has it in another notation"),
+        "{simple}"
+    );
+    let id_first = ranked(
+        |n| serde_json::json!({ "pk": format!("x#u{n}"), "sk": "A", "agentId": format!("U{n}"), "owner": format!("u{n}") }),
+    );
+    assert!(id_first.contains("{agentId|lower}"), "{id_first}");
+    let longer = ranked(
+        |n| serde_json::json!({ "pk": format!("owner#u{n}-a"), "sk": "A", "zone": format!("u{n}-a"), "owner": format!("u{n}") }),
+    );
+    assert!(
+        longer.contains("{zone}") && longer.contains("not `owner`: explains less of the key"),
+        "{longer}"
+    );
 }
