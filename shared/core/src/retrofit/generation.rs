@@ -5,7 +5,7 @@
 pub struct Generation(u64);
 
 impl Generation {
-    /// Repairs from before the tidying: all other writes of that time ask for no seal. No row has it.
+    /// Before the tidying, when only repairs ask for a seal. The state row never has this generation.
     pub const UNTIDIED: Generation = Generation(0);
     /// From the tidying on.
     pub const FIRST: Generation = Generation(1);

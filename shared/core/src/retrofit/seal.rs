@@ -32,15 +32,15 @@ pub fn seals(retrofit: &str, generation: Generation, from: u16) -> impl Iterator
 
 /// The part of an item's transaction that holds only while its generation is not sealed. It deletes what is not there.
 pub(super) fn unsealed(job: &Job, source: &SourceKey) -> Option<Write> {
-    Some(asks(job, source, job.generation()?))
+    Some(unsealed_in(job, source, job.generation()?))
 }
 
-/// The same of a repair, also before the tidying: its sender can be a process that stood still for longer than the tidying waits.
+/// The same for a repair, which also asks before the tidying: its process can stand still for longer than the tidying waits.
 pub(super) fn unsealed_repair(job: &Job, source: &SourceKey) -> Write {
-    asks(job, source, job.generation().unwrap_or(Generation::UNTIDIED))
+    unsealed_in(job, source, job.generation().unwrap_or(Generation::UNTIDIED))
 }
 
-fn asks(job: &Job, source: &SourceKey, generation: Generation) -> Write {
+fn unsealed_in(job: &Job, source: &SourceKey, generation: Generation) -> Write {
     let digest = Sha256::digest(source.row_key());
     let number = u16::from_be_bytes([digest[0], digest[1]]) % SEALS;
     let key = key(job.mapping().name(), number, generation);

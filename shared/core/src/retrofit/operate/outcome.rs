@@ -169,7 +169,7 @@ impl Outcome {
     pub(super) fn of_row(self, mapping: &Mapping, head: Option<&RetrofitState>) -> Outcome {
         let open = head.map_or(OpenTable::Unknown, OpenTable::of);
         let head_cloned = head.cloned();
-        // A text that is there already knows more than the row, for example that there is none.
+        // A text from the command says more than the row can, for example that the row does not exist.
         let open_text = if self.open_text.is_empty() { open.text(mapping) } else { self.open_text.clone() };
         // The row says that the table is open, and the policy denies its writers: they would be sent into errors.
         if let Some(head) = head.filter(|head| self.policies_behind && !head.phase.is_stop()) {

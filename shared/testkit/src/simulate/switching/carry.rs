@@ -434,11 +434,7 @@ impl World {
         let mut sent = Vec::with_capacity(writes.len());
         for write in writes {
             let partition = partition_of(write);
-            if partition.starts_with("seal#") && self.has(SwitchMutant::NoSeal) {
-                self.bites += u64::from(self.row(super::super::store::key_in(&write.action)).is_some());
-                continue;
-            }
-            if partition.starts_with("seal#") && self.is_forgotten_phase(&write.action) {
+            if partition.starts_with("seal#") && self.forgets_seal(&write.action) {
                 self.bites += u64::from(self.row(super::super::store::key_in(&write.action)).is_some());
                 continue;
             }

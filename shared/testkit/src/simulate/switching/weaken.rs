@@ -108,13 +108,14 @@ impl World {
         }
     }
 
-    /// Is this the seal of a phase before the target was tidy, which a weakened repair does not ask for?
-    pub(super) fn is_forgotten_phase(&self, seal: &Action) -> bool {
+    /// Does a weakened protocol not ask for this seal?
+    pub(super) fn forgets_seal(&self, seal: &Action) -> bool {
         let generation = match key_in(seal).get(control::SORT) {
             Some(AttributeValue::S(number)) => number.parse().ok(),
             _ => None,
         };
         match self.mutant {
+            Some(SwitchMutant::NoSeal) => true,
             Some(SwitchMutant::RepairsUnsealed) => generation == Some(Generation::UNTIDIED.number()),
             // With a ledger, the target is tidy in the first generation.
             Some(SwitchMutant::TidyingUnsealed) => {
