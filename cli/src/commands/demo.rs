@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::ensure;
 use keyfold_core::model::Table;
 use keyfold_core::query::Readiness;
 use keyfold_core::query::explain::explain;
@@ -24,6 +25,7 @@ use keyfold_local::{CONTROL_TABLE, InProcessReplicator, PollerOptions, Start, St
 use serde_json::Value;
 
 use crate::output::{Output, columns, grouped};
+use crate::refusal::Refusal;
 use crate::request;
 use crate::support::{block_on, exit_code};
 use events::{QUESTION_IN_WORDS, question};
@@ -176,11 +178,14 @@ async fn switch_and_back(
     enable_stream(&stage.client, &stage.target).await?;
     let back = PollerOptions { start: Start::Latest, ..PollerOptions::default() };
     let back = StreamPoller::start(stage.server.database(), &stage.target.name, replicator, back).await?;
-    let moved = |flags: &'static [&'static str]| async move {
-        let words = [&["switch", stage.retrofit, "--writers", "attested"], flags].concat();
+    let switch = |flags: &'static [&'static str]| async move {
+        let words = [&["switch", stage.retrofit], flags].concat();
         story.command(&format!("keyfold retrofit {}", words.join(" ")));
         // No function and no request is in flight, so there is no wait.
-        let moved = stage.retrofit(&[&words[..], &["--waits", "in-flight=0"]].concat(), story.out).await?;
+        stage.retrofit(&[&words[..], &["--waits", "in-flight=0"]].concat(), story.out).await
+    };
+    let moved = |flags: &'static [&'static str]| async move {
+        let moved = switch(flags).await?;
         story.line(&format!(
             "writers may use table `{}` now; the pause was {:.1} s",
             text(&moved, "open"),
@@ -188,12 +193,18 @@ async fn switch_and_back(
         ));
         anyhow::Ok(())
     };
-    moved(&[]).await?;
+    // The target is tidied and compared before the writers stop, because that takes as long as a scan.
+    if let Err(error) = switch(&[]).await {
+        let refusal = error.downcast_ref::<Refusal>();
+        ensure!(refusal.is_some_and(|Refusal(problem)| problem.code == "writers-not-stopped"), error);
+        story.line("the target is tidied and compared once more; only now the writers have to stop");
+    }
+    moved(&["--writers", "attested"]).await?;
     let writers = Writers::start(&stage.client, &stage.target, items);
     tokio::time::sleep(WRITING_TARGET).await;
     let writes = writers.stop().await?;
     story.line(&format!("the writers use the new table: {} writes", grouped(writes)));
-    moved(&["--back"]).await?;
+    moved(&["--writers", "attested", "--back"]).await?;
     back.stop().await?;
     Ok(writes)
 }

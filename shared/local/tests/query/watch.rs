@@ -31,6 +31,8 @@ struct Seen {
     sent: Vec<Value>,
     faults: VecDeque<Fault>,
     holds_items: bool,
+    /// Was the newest request sent while BatchGetItem was held? A response that is on its way when that ends may still be an old one.
+    is_held: bool,
     under_way: usize,
     most_under_way: usize,
 }
@@ -48,7 +50,7 @@ impl Watch {
         self.seen().faults.extend(faults);
     }
 
-    /// Until further notice, keys of every BatchGetItem are left unprocessed.
+    /// Until further notice, keys of every BatchGetItem that is sent are left unprocessed.
     pub(crate) fn hold_items(&self, holds: bool) {
         self.seen().holds_items = holds;
     }
@@ -79,7 +81,9 @@ impl Intercept for Watch {
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
         let mut seen = self.seen();
-        seen.sent.push(serde_json::from_slice(context.request().body().bytes().unwrap())?);
+        let request: Value = serde_json::from_slice(context.request().body().bytes().unwrap())?;
+        seen.is_held = seen.holds_items && request.get("RequestItems").is_some();
+        seen.sent.push(request);
         seen.under_way += 1;
         seen.most_under_way = seen.most_under_way.max(seen.under_way);
         Ok(())
@@ -93,8 +97,8 @@ impl Intercept for Watch {
     ) -> Result<(), BoxError> {
         // The request of this response, as long as at most one read is in flight.
         let asked = self.seen().sent.last().cloned().unwrap_or_default();
-        let is_held = self.seen().holds_items && asked.get("RequestItems").is_some();
-        let fault = if is_held { Some(Fault::Unprocessed) } else { self.seen().faults.pop_front() };
+        let fault =
+            if self.seen().is_held { Some(Fault::Unprocessed) } else { self.seen().faults.pop_front() };
         let (status, body) = match fault {
             None | Some(Fault::None) => return Ok(()),
             Some(Fault::Throttled) => (400, json!({"__type": "ThrottlingException", "message": "too much"})),

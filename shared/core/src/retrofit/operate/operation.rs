@@ -418,10 +418,15 @@ impl Operation {
         };
     }
 
-    /// Where only readers have moved, they move.
+    /// Where only readers have moved, they move, unless writers are named: then it is refused.
     fn switching(&self, switch: Switch) -> OperationStage {
         let head = self.context.head();
-        if head.phase == Phase::CutOver && head.protocol != Protocol::InPlace && !switch.check {
+        let is_of_readers = switch.back || switch.writers.is_none();
+        if head.phase == Phase::CutOver
+            && head.protocol != Protocol::InPlace
+            && is_of_readers
+            && !switch.check
+        {
             // Writers cannot be stopped in this phase: a switch of writers would be refused, and readers could not move back.
             return self.readers(&Readers { back: switch.back, limits: switch.limits });
         }

@@ -156,7 +156,8 @@ impl SwitchMachine {
             "the limit of the pause was over before the stop began: it took {paused} s to read the streams and to check what could block the switch"
         );
         Outcome::refused("stop-too-long", message).hinted(format!(
-            "the writers of table `{closes}` may go on; `--writers policy` stops them only after this, or give a larger --stop-max"
+            "the writers of table `{closes}` may go on; stop them and run the command again: what it has tidied and compared need not be done \
+             again; or `--writers policy`, which stops them only after that"
         ))
     }
 

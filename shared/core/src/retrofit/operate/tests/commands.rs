@@ -131,8 +131,11 @@ fn readers_move_after_a_tidying_and_a_comparison_and_a_kill_at_any_step_loses_no
         assert!(world.drive(readers(false)).unwrap().is_success(), "after {after}");
         assert_eq!(world.head().phase, Phase::CutOver, "after {after}");
     }
-    // A switch of writers leads there too, where only readers have moved; and back.
-    assert_eq!(whole.drive(Command::Switch(by_policy())).unwrap().end, End::Already);
+    // Success would send the writers to a table whose changes nothing carries back.
+    let refused = whole.drive(Command::Switch(by_policy())).unwrap();
+    assert_eq!((refused.end, &*refused.code), (End::Refused, "wrong-phase"), "{}", refused.text());
+    let of_readers = Switch { writers: None, ..by_policy() };
+    assert_eq!(whole.drive(Command::Switch(of_readers)).unwrap().end, End::Already);
     whole.drive(Command::Switch(Switch { back: true, ..by_policy() })).unwrap();
     assert_eq!(whole.head().phase, Phase::Tidy);
 }

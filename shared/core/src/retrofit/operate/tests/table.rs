@@ -25,7 +25,7 @@ fn row(name: &str, phase: Phase) -> Option<RetrofitState> {
     let tidied = || Some(to(to(Some(started.clone()), Phase::Tidying), Phase::Tidy)?.swept());
     let closing = || Some(tidied()?.closing("target-stream").ok()?.exempting(&[ROLE.to_owned()]));
     let reversed = || to(closing()?.with_reverse_stream("target-stream").ok(), Phase::Reversed);
-    let cut_over = || to(Some(started.clone()), Phase::CutOver);
+    let cut_over = || to(tidied().or_else(|| Some(started.clone())), Phase::CutOver);
     match phase {
         Phase::Running => Some(started.clone()),
         Phase::Tidying => to(Some(started.clone()), Phase::Tidying),
