@@ -3,44 +3,37 @@
 
 use std::collections::HashSet;
 
-use anyhow::{Context, Result};
-use walrus::ir::Value;
-use walrus::{
-    ConstExpr, ElementItems, ElementKind, FunctionId, FunctionKind, GlobalKind, ImportKind, ImportedFunction,
-    Module,
-};
+use anyhow::Result;
+use walrus::{GlobalKind, ImportKind, Module};
 
-use crate::functions::{make_room, name, number, of_rest};
+use crate::functions::{main_table, parts};
 
 /// The module of the first part, as the rest imports it.
 const FIRST: &str = "first";
 
 pub(crate) fn rest(mut module: Module, kept: &HashSet<usize>) -> Result<Vec<u8>> {
-    let rest = of_rest(&module, kept);
-    let slot = make_room(&mut module, rest.len())?;
-    import_functions(&mut module, kept);
+    let [first, rest] = parts(&mut module, kept)?;
+    first.replace(&mut module, None);
     import_memory(&mut module)?;
     import_globals(&mut module);
-    let table = module.tables.main_function_table()?.context("the module has no table")?;
-    let import = module.imports.add(FIRST, "table", ImportKind::Table(table));
-    module.tables.get_mut(table).import = Some(import);
-    // The first part's table had stand-ins; the segments of the whole module put these functions there too.
-    let offset = ConstExpr::Value(Value::I32(i32::try_from(slot)?));
-    let segment = module.elements.add(ElementKind::Active { table, offset }, ElementItems::Functions(rest));
-    module.tables.get_mut(table).elem_segments.insert(segment);
+    import_table(&mut module)?;
+    rest.fill(&mut module);
     let exports: Vec<_> = module.exports.iter().map(|export| export.id()).collect();
     exports.into_iter().for_each(|export| module.exports.delete(export));
     walrus::passes::gc::run(&mut module);
     Ok(module.emit_wasm())
 }
 
-fn import_functions(module: &mut Module, kept: &HashSet<usize>) {
-    let functions: Vec<FunctionId> = module.funcs.iter_local().map(|(id, _)| id).collect();
-    for id in functions.into_iter().filter(|id| kept.contains(&number(*id))) {
-        let ty = module.funcs.get(id).ty();
-        let import = module.imports.add(FIRST, &name(id), ImportKind::Function(id));
-        module.funcs.get_mut(id).kind = FunctionKind::Import(ImportedFunction { import, ty });
-    }
+/// The first part has already filled its slots.
+fn import_table(module: &mut Module) -> Result<()> {
+    let table = main_table(module)?;
+    let import = module.imports.add(FIRST, "table", ImportKind::Table(table));
+    let segments: Vec<_> = module.elements.iter().map(|segment| segment.id()).collect();
+    segments.into_iter().for_each(|segment| module.elements.delete(segment));
+    let table = module.tables.get_mut(table);
+    table.elem_segments.clear();
+    table.import = Some(import);
+    Ok(())
 }
 
 /// The first part has already initialised the data.
