@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use keyfold_dynamo::{DynamoError, table_names};
 use keyfold_local::{ConsoleOptions, ConsoleServer};
 use serde_json::json;
 
@@ -10,6 +11,7 @@ use crate::globals::Globals;
 use crate::made_manifest::{MadeManifest, is_needed};
 use crate::manifest_file::model;
 use crate::output::Output;
+use crate::refusal::Refusal;
 use crate::support::block_on;
 
 pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<ExitCode> {
@@ -17,6 +19,9 @@ pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<
     let manifest = made.as_ref().map_or_else(|| globals.manifest.clone(), MadeManifest::path);
     // Shows every mistake in the manifest before anything starts.
     model(&manifest, out)?;
+    if made.is_none() {
+        block_on(reach(globals))?;
+    }
     let options = ConsoleOptions {
         manifest,
         dynamo: globals.settings()?,
@@ -34,6 +39,14 @@ pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<
         tokio::signal::ctrl_c().await.context("cannot wait for ctrl-C")?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Without a region, credentials or a DynamoDB at the endpoint, every page would be an error. Listing tables is a right that a user may lack.
+async fn reach(globals: &Globals) -> anyhow::Result<()> {
+    match table_names(&globals.client().await?).await {
+        Err(error @ DynamoError::Transport { .. }) => Err(Refusal::with_causes(error)),
+        _ => Ok(()),
+    }
 }
 
 /// A manifest of the tables that are there.

@@ -2,11 +2,10 @@
 
 use keyfold_core::model::Table;
 use keyfold_core::query::explain::{self, Explanation};
-use keyfold_core::query::readiness::Pending;
 use keyfold_core::query::{QueryPlan, QueryRequest};
 use keyfold_core::value::Item;
 use keyfold_dynamo::{AnswerError, Binding, Position, QueryError, RunOptions, cap_overrun, run_counting};
-use keyfold_edge::Problem;
+use keyfold_edge::{INDEX_PENDING, Problem};
 use serde::Serialize;
 
 use crate::Record;
@@ -15,9 +14,6 @@ use crate::context::RequestContext;
 use crate::page_token::PageTokens;
 use crate::plain::{Format, Items};
 use crate::plan::{PlannedRequest, plan_request};
-
-/// The error code of an index that is not complete yet.
-const PENDING: &str = "index-pending";
 
 /// One page of an answer.
 #[derive(Debug)]
@@ -73,7 +69,7 @@ pub(crate) async fn query(
     let mut planned = plan_request(context, request, record).await?;
     for _ in 0..planned.table.indexes.len() {
         match answered(context, request, record, planned).await {
-            Err(problem) if problem.code == PENDING => {}
+            Err(problem) if problem.code == INDEX_PENDING => {}
             answer => return answer,
         }
         planned = plan_request(context, request, record).await?;
@@ -143,7 +139,7 @@ async fn run(
         && let Some(index) = error.missing_index()
     {
         api.note_missing(table, index);
-        return Err(missing(table, index));
+        return Err(Problem::index_pending(table, index));
     }
     match (answer, counted) {
         (Err(QueryError::Answer(AnswerError::ReadUnitsCap { .. })), Some((budget, _))) if cap < wanted => {
@@ -151,13 +147,6 @@ async fn run(
         }
         (answer, _) => Ok(answer?),
     }
-}
-
-/// A deployment can know an index before the table has it: between the stages of a stack, and until `keyfold index add`
-/// is done.
-fn missing(table: &Table, index: &str) -> Problem {
-    let detail = format!("index `{index}` of table `{}` {}", table.id, Pending::Missing);
-    Problem::new(409, PENDING, detail).hint("ask again when the index is active")
 }
 
 /// The maximum read units of the request: its own limit, capped by the API's.

@@ -22,4 +22,4 @@ pub use environment::{Auth, Environment, MANIFEST_FILE, SettingsError};
 pub use invocation::{FunctionError, Handled, Handling, Invocation, Record, deadline, error_type, serve};
 pub use manifest_file::{ManifestError, load, parse_manifest, read_manifest};
 pub use plain::{plain_item, plain_value};
-pub use problem::{PROBLEM_CONTENT_TYPE, Problem};
+pub use problem::{INDEX_PENDING, PROBLEM_CONTENT_TYPE, Problem};

@@ -6,10 +6,14 @@ mod from;
 
 use std::num::NonZeroU32;
 
+use keyfold_core::model::Table;
+use keyfold_core::query::readiness::Pending;
 use serde_json::{Map, Value, json};
 
 /// The media type of a problem document.
 pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
+/// The error code of an index that is not complete yet.
+pub const INDEX_PENDING: &str = "index-pending";
 /// How long a throttled caller should wait, in seconds.
 const RETRY_AFTER_SECONDS: &str = "1";
 
@@ -61,6 +65,13 @@ impl Problem {
     pub fn maybe_hint(mut self, hint: Option<impl Into<String>>) -> Problem {
         self.hint = hint.map(Into::into);
         self
+    }
+
+    /// DynamoDB says that the table lacks the index: a manifest can know it earlier, between the stages of a stack, and until
+    /// `keyfold index add` is done.
+    pub fn index_pending(table: &Table, index: &str) -> Problem {
+        let detail = format!("index `{index}` of table `{}` {}", table.id, Pending::Missing);
+        Problem::new(409, INDEX_PENDING, detail).hint("ask again when the index is active")
     }
 
     /// A malformed request or event.

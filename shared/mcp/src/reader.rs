@@ -58,6 +58,9 @@ impl Reader {
             && let Some(index) = error.missing_index()
         {
             self.readiness.note_missing(table, index);
+            return Err(
+                Problem::index_pending(table, index).hint("ask again: it is planned without this index now")
+            );
         }
         Ok(answer?)
     }
