@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { CreateTableCommand, DeleteTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import {
-  BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, ExecuteStatementCommand, GetCommand, PutCommand, TransactWriteCommand, UpdateCommand,
+  BatchWriteCommand, DeleteCommand, DynamoDBDocumentClient, ExecuteStatementCommand, GetCommand, NumberValue, PutCommand, TransactWriteCommand, UpdateCommand,
 } from "@aws-sdk/lib-dynamodb";
 import { runtime } from "./raw.mjs";
 
 const [, , folder, manifest, endpoint] = process.argv;
-const { load, KeyfoldError } = await import(pathToFileURL(`${folder}/node.js`));
+const { ExactNumber, load, KeyfoldError } = await import(pathToFileURL(`${folder}/node.js`));
 const keyfold = await load(readFileSync(manifest, "utf8"));
 const client = new DynamoDBClient({ endpoint, region: "us-east-1", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
 const documents = DynamoDBDocumentClient.from(client);
@@ -51,6 +51,14 @@ const keyOfOrder = (number) => ({ PK: "c#ann", SK: `o#${number}` });
 const keyOfCustomer = { PK: "c#ann", SK: "profile" };
 /** An item of this kind gets its entity from its key, so that key is given. */
 const item = (attributes) => ({ ...attributes, ...(attributes.orderId ? keyOfOrder(attributes.orderId) : keyOfCustomer) });
+
+test("a number that JSON cannot hold is a value of a request", async () => {
+  const digits = "12345678901234567890123";
+  for (const total of [BigInt(digits), new ExactNumber(digits), NumberValue.from(digits)]) {
+    const { requests } = keyfold.plan({ table: "shop", where: { entity: "order", customerId: "ann", total } });
+    assert.ok(JSON.stringify(requests).includes(`{"N":"${digits}"}`));
+  }
+});
 
 test("a named question takes operators in the names of its input, page by page, with totals", async () => {
   const writes = [1, 2, 3, 4, 5, 6].map((number) => ({ put: { table: "shop", item: item(order(number)) } }));

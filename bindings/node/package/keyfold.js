@@ -8,7 +8,7 @@ import { compiledIsStale, readCompiled, written } from "./compiled.js";
 import { Core, KeyfoldError } from "./core.js";
 import { attach } from "./middleware.js";
 import { partsOf } from "./parts.js";
-import { define, ExactNumber, fromTyped, itemFromTyped, itemToTyped, namesOf, rawItemToTyped, rawToTyped, toTyped, typedItemToRaw, typedToRaw } from "./values.js";
+import { define, ExactNumber, isNumberValue, itemFromTyped, itemText, itemToTyped, namesOf, rawItemToTyped, rawToTyped, toTyped, typedItemToRaw } from "./values.js";
 
 export { ExactNumber, KeyfoldError };
 
@@ -400,8 +400,7 @@ export class Keyfold {
         }
         const { access, looksAt, response } = await Promise.race(underWay.values());
         underWay.delete(access);
-        response.items = lookedAt(response.items, looksAt, kept);
-        asking.call("arrived", () => [JSON.stringify(response)], access);
+        asking.call("arrived", () => [textOfResponse(response, looksAt, kept)], access);
       }
     } finally {
       asking.forget();
@@ -490,19 +489,23 @@ class CoreObject {
   }
 }
 
-const textOfItem = (item, plain) => JSON.stringify(plain ? rawItemToTyped(item) : itemToTyped(item));
+const textOfItem = (item, plain) => (plain ? JSON.stringify(rawItemToTyped(item)) : itemText(item));
 
-/** What the core looks at of these items, each with its number among those that are kept here; whole items where it may look at
- * everything. */
-const lookedAt = (items, names, kept) =>
-  items.map((item) => {
-    if (!names) return rawItemToTyped(item);
-    const seen = { "": { N: String(kept.push(item) - 1) } };
-    for (const name of names) {
-      if (Object.hasOwn(item, name)) define(seen, name, rawToTyped(item[name]));
-    }
-    return seen;
+/** What the core looks at of an item, in the order of the names: a string as it is, `null` for an absent attribute. */
+const lookedAt = (item, names) =>
+  names.map((name) => {
+    if (!Object.hasOwn(item, name)) return null;
+    const value = item[name];
+    return value.S ?? rawToTyped(value);
   });
+
+/** A response for the core. Items are kept here where it looks at a part of them only. */
+const textOfResponse = ({ items, ...rest }, names, kept) => {
+  if (!names) return JSON.stringify({ items: items.map(rawItemToTyped), ...rest });
+  const first = kept.length;
+  for (const item of items) kept.push(item);
+  return JSON.stringify({ kept: items.map((item) => lookedAt(item, names)), first, ...rest });
+};
 
 /** The core's answer with its items: as the document client has them where `exact` makes its numbers. */
 const shownAnswer = ({ items, only, without, ...rest }, kept, exact, hidden) => {
@@ -522,13 +525,26 @@ const partOf = (item, isShown) => {
   return part;
 };
 
+const isObject = (value) => typeof value === "object" && value !== null;
+
+/** A number that JSON cannot hold exactly. */
+const isExact = (value) => typeof value === "bigint" || (isObject(value) && isNumberValue(value));
+const hasExact = (value) => isExact(value) || (isObject(value) && Object.values(value).some(hasExact));
+
+/** For `JSON.stringify`, which passes what `toJSON` made of a value: the value itself is in its object. */
+function exactly(name, value) {
+  return isExact(this[name]) ? toTyped(this[name]) : value;
+}
+
 /** The request's text. Numbers that JSON cannot hold exactly are written as `{"N": "..."}`. */
 const textOf = (request, what = "a request") => {
-  const text = JSON.stringify(request, (_, value) => {
-    if (typeof value === "bigint") return { N: value.toString() };
-    if (value instanceof ExactNumber) return { N: value.value };
-    return value;
-  });
+  let text;
+  try {
+    text = JSON.stringify(request);
+  } catch {
+    // JSON has no `bigint`.
+  }
+  if (text === undefined || hasExact(request)) text = JSON.stringify(request, exactly);
   return textual(`${what}'s JSON`, text);
 };
 
@@ -565,11 +581,10 @@ class Originals {
   }
 }
 
-/** The item, with what folding changes of it. */
+/** The item, with what folding changes of it. Folded keys are strings. */
 const patched = (item, { set, remove }, plain) => {
   // A spread keeps an attribute that is called `__proto__`; `Object.assign` would not.
-  const result = { ...item };
-  for (const name of Object.keys(set)) define(result, name, plain ? typedToRaw(set[name]) : fromTyped(set[name]));
+  const result = { ...item, ...(plain ? itemToTyped(set) : set) };
   for (const name of remove) delete result[name];
   return result;
 };

@@ -38,7 +38,7 @@ const fromBase64 = (text) => {
 };
 
 // The SDK's NumberValue, of whichever copy of the SDK: an object that says it is a number's digits.
-const isNumberValue = (value) =>
+export const isNumberValue = (value) =>
   value instanceof ExactNumber || (typeof value.toAttributeValue === "function" && typeof value.value === "string");
 
 const wrong = (value) => new TypeError(`a ${value?.constructor?.name ?? typeof value} cannot be stored in DynamoDB`);
@@ -103,6 +103,30 @@ export const itemToTyped = (item) => {
     if (item[name] !== undefined) define(typed, name, toTyped(item[name]));
   }
   return typed;
+};
+
+/** Names of attributes as JSON. Programs have few; more than this are those of data. */
+const NAMES_MAX = 1000;
+const namesAsJson = new Map();
+const nameAsJson = (name) => {
+  let text = namesAsJson.get(name);
+  if (text === undefined) {
+    text = JSON.stringify(name);
+    if (namesAsJson.size < NAMES_MAX) namesAsJson.set(name, text);
+  }
+  return text;
+};
+
+/** The text of an item in DynamoDB's notation. Most values are strings: no object is made for them. */
+export const itemText = (item) => {
+  let text = "";
+  for (const name of namesOf(item)) {
+    const value = item[name];
+    if (value === undefined) continue;
+    const typed = typeof value === "string" ? `{"S":${JSON.stringify(value)}}` : JSON.stringify(toTyped(value));
+    text += `${text === "" ? "{" : ","}${nameAsJson(name)}:${typed}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
 };
 
 // `__proto__` is a name like any other.

@@ -235,10 +235,10 @@ struct Put<'a> {
 /// The folded attributes of an item before it is folded.
 struct Made<'t>(BTreeMap<&'t String, Option<AttributeValue>>);
 
-/// The changes from one item to another.
+/// The changes from one item to another. Folded keys are texts.
 #[derive(Serialize)]
 struct Patch<'a> {
-    set: BTreeMap<&'a String, &'a AttributeValue>,
+    set: BTreeMap<&'a String, &'a str>,
     remove: Vec<&'a String>,
 }
 
@@ -253,7 +253,8 @@ impl<'t> Made<'t> {
         for (name, before) in &self.0 {
             match (before, stored.get(*name)) {
                 (Some(before), Some(value)) if equal(before, value) => {}
-                (_, Some(value)) => _ = patch.set.insert(name, value),
+                (_, Some(AttributeValue::S(text))) => _ = patch.set.insert(name, text),
+                (_, Some(_)) => unreachable!("folding has set it to a text"),
                 (Some(_), None) => patch.remove.push(name),
                 (None, None) => {}
             }

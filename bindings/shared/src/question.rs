@@ -4,7 +4,7 @@ use keyfold_core::attribute::OWN_ATTRIBUTE_PREFIX;
 use keyfold_core::execute::{Answer, Execution, HANDLE, Next, Position, ReadRequest, RunOptions};
 use keyfold_core::query::explain::explain;
 use keyfold_core::query::{QueryPlan, QueryRequest};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -21,6 +21,8 @@ pub struct Question {
     explained: Option<Value>,
     /// The attributes of the answer; all if absent.
     select: Option<Vec<String>>,
+    /// The attributes that the execution needs of each access's items; all if absent.
+    looks_at: Vec<Option<Vec<Name>>>,
 }
 
 /// The next reads.
@@ -34,15 +36,47 @@ struct NextReads<'a> {
 #[serde(rename_all = "camelCase")]
 struct Asked<'a> {
     access: usize,
-    looks_at: Option<Vec<String>>,
+    looks_at: Option<&'a [Name]>,
     #[serde(flatten)]
     sent: Sent<'a>,
 }
 
-fn number_or_item(item: &Item) -> Value {
-    match item.get(HANDLE) {
-        Some(AttributeValue::N(number)) => json!(number.parse::<u64>().ok()),
-        _ => json!(item),
+/// The last step.
+#[derive(Serialize)]
+struct LastStep<'a> {
+    answer: ShownAnswer<'a>,
+}
+
+/// The answer. An item that the package keeps is a number; `only` and `without` then list the attributes to show.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownAnswer<'a> {
+    items: Vec<ShownItem<'a>>,
+    only: Option<&'a [String]>,
+    without: &'static str,
+    count: u64,
+    consumed_read_units: f64,
+    items_read: u64,
+    requests: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ShownItem<'a> {
+    Kept(u64),
+    Whole(&'a Item),
+}
+
+impl ShownItem<'_> {
+    fn of(item: &Item) -> ShownItem<'_> {
+        match item.get(HANDLE) {
+            Some(AttributeValue::N(number)) => number.parse().map_or(ShownItem::Whole(item), ShownItem::Kept),
+            _ => ShownItem::Whole(item),
+        }
     }
 }
 
@@ -56,57 +90,54 @@ impl Question {
         let explained = request.explain.then(|| json!(explain(&plan)));
         let under_way = vec![""; plan.accesses.len()];
         let select = plan.select.clone();
+        let accesses = plan.accesses.len();
         let execution = Execution::new(of, plan, from.as_ref(), &options)?;
-        Ok(Question { execution, under_way, explained, select })
+        let names = |names: Vec<String>| names.into_iter().map(Name::from).collect();
+        let looks_at = (0..accesses).map(|access| execution.looks_at(access).map(names)).collect();
+        Ok(Question { execution, under_way, explained, select, looks_at })
     }
 
     /// The next step: `{"send": [{"access", "looksAt", "operation", "input"}]}`, where an empty list means that a
-    /// request in flight must finish first, or `{"answer": ...}`. The package keeps the items, and passes for each the
-    /// attributes in `looksAt` and, as [`HANDLE`], its number, as `{"N": "7"}`; if `looksAt` is `null`, the whole item
-    /// without a number.
+    /// request in flight must finish first, or `{"answer": ...}`. The package keeps the items, and passes the attributes
+    /// in `looksAt`; if that is `null`, it keeps none and passes all.
     pub fn step(&mut self) -> Result<String, Failure> {
         match self.execution.step()? {
-            Next::Answer(answer) => Ok(text(&json!({ "answer": self.shown(&answer) }))),
+            Next::Answer(answer) => Ok(text(&LastStep { answer: self.shown(&answer) })),
             Next::Send(requests) => {
-                let send: Vec<Asked<'_>> = requests.iter().map(|request| self.asked(request)).collect();
-                let told = text(&NextReads { send: &send });
-                let operations = send.iter().map(|asked| (asked.access, asked.sent.operation));
-                operations.for_each(|(access, operation)| self.under_way[access] = operation);
-                Ok(told)
+                let (looks_at, under_way) = (&self.looks_at, &mut self.under_way);
+                let asked = requests.iter().map(|ReadRequest { access, read }| Asked {
+                    access: *access,
+                    looks_at: looks_at[*access].as_deref(),
+                    sent: Sent::of(read),
+                });
+                let send: Vec<Asked<'_>> = asked.collect();
+                send.iter().for_each(|asked| under_way[asked.access] = asked.sent.operation);
+                Ok(text(&NextReads { send: &send }))
             }
         }
     }
 
-    /// Takes the response to the request of an access: `{"items", "count", "scanned", "lastKey", "units", "calls"}`.
+    /// Takes the response to the request of an access: `{"count", "scanned", "lastKey", "units", "calls"}`, with `"items"`
+    /// or with `"kept"` and `"first"`.
     pub fn arrived(&mut self, access: usize, response: &str) -> Result<(), Failure> {
         let operation = self.under_way.get(access).copied().unwrap_or_default();
         let response: Response = read("the response", response)?;
-        Ok(self.execution.arrived(access, response.brought(operation))?)
+        let looks_at = self.looks_at.get(access).and_then(Option::as_deref).unwrap_or_default();
+        Ok(self.execution.arrived(access, response.brought(operation, looks_at))?)
     }
 
-    fn asked<'r>(&self, request: &'r ReadRequest) -> Asked<'r> {
-        let access = request.access;
-        Asked { access, looks_at: self.execution.looks_at(access), sent: Sent::of(&request.read) }
-    }
-
-    /// The answer. An item with a number is represented by it; `only` and `without` then list the attributes to show.
-    fn shown(&self, answer: &Answer) -> Value {
-        let mut shown = json!({
-            "items": answer.items.iter().map(number_or_item).collect::<Vec<_>>(),
-            "only": self.select,
-            "without": OWN_ATTRIBUTE_PREFIX,
-            "count": answer.count,
-            "consumedReadUnits": answer.consumed_read_units,
-            "itemsRead": answer.items_read,
-            "requests": answer.requests,
-        });
-        if let Some(next) = &answer.next {
-            shown["page"] = json!(text(next));
+    fn shown<'r>(&'r self, answer: &'r Answer) -> ShownAnswer<'r> {
+        ShownAnswer {
+            items: answer.items.iter().map(ShownItem::of).collect(),
+            only: self.select.as_deref(),
+            without: OWN_ATTRIBUTE_PREFIX,
+            count: answer.count,
+            consumed_read_units: answer.consumed_read_units,
+            items_read: answer.items_read,
+            requests: answer.requests,
+            page: answer.next.as_ref().map(text),
+            plan: self.explained.as_ref(),
         }
-        if let Some(explained) = &self.explained {
-            shown["plan"] = explained.clone();
-        }
-        shown
     }
 }
 

@@ -1,15 +1,18 @@
 //! Requests and responses in the form of DynamoDB's API.
 
 use std::collections::BTreeMap;
+use std::{fmt, iter};
 
 use keyfold_core::execute::{
-    BatchGet, BatchItems, Consumed, Fetch, PAGE_ITEMS_MAX, Page, PageRequest, PageSource, Read, ReadResponse,
+    BatchGet, BatchItems, Consumed, Fetch, HANDLE, PAGE_ITEMS_MAX, Page, PageRequest, PageSource, Read,
+    ReadResponse,
 };
 use keyfold_core::model::Table;
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::{AttributeValue, Item, Name};
 use keyfold_core::write::{Action, Guard, WriteExpressions};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -214,8 +217,12 @@ impl<'a> Sent<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Response {
-    /// The items.
+    /// The items that the package does not keep.
     items: Vec<Item>,
+    /// The attributes in `looksAt` of each item that it keeps, in that order; `null` for an absent one.
+    kept: Vec<Vec<Option<KeptValue>>>,
+    /// The number of the first item that it keeps. The others follow.
+    first: u64,
     /// The number that passed the filter.
     count: u64,
     /// The number that were read.
@@ -228,14 +235,49 @@ pub(crate) struct Response {
     calls: u32,
 }
 
+/// A value of an item that the package keeps: a text stands for `{"S": text}`, because most values are texts.
+#[derive(Debug)]
+struct KeptValue(AttributeValue);
+
+impl<'de> Deserialize<'de> for KeptValue {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<KeptValue, D::Error> {
+        from.deserialize_any(KeptValueVisitor)
+    }
+}
+
+struct KeptValueVisitor;
+
+impl<'de> Visitor<'de> for KeptValueVisitor {
+    type Value = KeptValue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a value in DynamoDB's notation")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<KeptValue, E> {
+        Ok(KeptValue(AttributeValue::S(text.to_owned())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<KeptValue, A::Error> {
+        AttributeValue::deserialize(MapAccessDeserializer::new(map)).map(KeptValue)
+    }
+}
+
 impl Response {
-    pub(crate) fn brought(self, operation: &str) -> ReadResponse {
-        let consumed = Consumed { units: self.units, ..Consumed::default() };
+    /// `looks_at`: the names of the attributes of items that the package keeps.
+    pub(crate) fn brought(self, operation: &str, looks_at: &[Name]) -> ReadResponse {
+        let Response { mut items, kept, first, count, scanned, last_key, units, calls } = self;
+        let consumed = Consumed { units, ..Consumed::default() };
+        items.extend(kept.into_iter().zip(first..).map(|(values, number)| {
+            let handle = (Name::from(HANDLE), AttributeValue::N(number.to_string()));
+            let values = looks_at.iter().zip(values);
+            let known = values.filter_map(|(name, value)| Some((name.clone(), value?.0)));
+            Item::from_iter(iter::once(handle).chain(known))
+        }));
         if operation == "BatchGetItem" {
-            return ReadResponse::Items(BatchItems { items: self.items, consumed });
+            return ReadResponse::Items(BatchItems { items, consumed });
         }
-        let last_key = self.last_key.filter(|key| !key.is_empty());
-        let Response { items, count, scanned, calls, .. } = self;
+        let last_key = last_key.filter(|key| !key.is_empty());
         ReadResponse::Page { page: Page { items, count, scanned, last_key, consumed }, calls: calls.max(1) }
     }
 }

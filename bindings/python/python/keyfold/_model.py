@@ -219,7 +219,8 @@ def _expected(expecting: Optional[Mapping[str, Any]], plain: bool) -> Dict[str, 
 
 
 def _patched(item: Any, patch: Dict[str, Any], plain: bool) -> Dict[str, Any]:
-    result = {**mapping_of(item), **shown_item(patch["set"], plain)}
+    folded = {name: {"S": text} for name, text in patch["set"].items()} if plain else patch["set"]
+    result = {**mapping_of(item), **folded}
     for name in patch["remove"]:
         result.pop(name, None)
     return result

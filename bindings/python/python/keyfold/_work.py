@@ -11,7 +11,7 @@ from ._error import KeyfoldError, called, invalid
 from ._io import BATCH_ATTEMPTS_MAX, READ_ATTEMPTS_MAX, RETRYABLE, Io, code_of, pause_before
 from ._model import Check, Delete, Put, Update, Write
 from ._values import (
-    from_typed_item, raw_or_none, raw_to_typed, raw_to_typed_item, shown_item, text, typed_to_raw_item,
+    from_typed, raw_or_none, raw_to_typed, raw_to_typed_item, shown_item, text, typed_to_raw_item,
 )
 
 #: How long the rows of the control table are cached.
@@ -79,18 +79,31 @@ async def answer(io: Io, asking: _core.Asking) -> "tuple[Dict[str, Any], List[Ma
 
 
 def _arrived(asking: _core.Asking, sent: Mapping[str, Any], response: Dict[str, Any], kept: List[Any]) -> None:
-    """Gives the core the attributes of a response that it needs. The items stay here; each goes with its number."""
-    names = sent["looksAt"]
+    """Gives the core the attributes of a response that it needs, texts as they are. The items stay here, with numbers from `first`."""
+    names, items = sent["looksAt"], response.pop("items")
     if names is None:
-        response["items"] = [raw_to_typed_item(item) for item in response["items"]]
+        response["items"] = [raw_to_typed_item(item) for item in items]
     else:
-        first = len(kept)
-        kept.extend(response["items"])
-        response["items"] = [
-            {"": {"N": str(number)}, **{name: raw_to_typed(item[name]) for name in names if name in item}}
-            for number, item in enumerate(response["items"], first)
+        response["first"] = len(kept)
+        response["kept"] = [
+            [None if (value := item.get(name)) is None else value["S"] if "S" in value else raw_to_typed(value) for name in names]
+            for item in items
         ]
+        kept.extend(items)
     called(asking.arrived, sent["access"], text(response))
+
+
+class _Shown(Dict[str, bool]):
+    """Whether an answer shows the attribute of a name. Items of a page have few different names, each of which is decided once."""
+
+    def __init__(self, only: Optional[List[str]], without: str, hidden: "frozenset[str]") -> None:
+        super().__init__()
+        self._only, self._without, self._hidden = only, without, hidden
+
+    def __missing__(self, name: str) -> bool:
+        is_shown = name not in self._hidden if self._only is None else name in self._only
+        self[name] = is_shown and not name.startswith(self._without)
+        return self[name]
 
 
 def shown_answer(
@@ -99,22 +112,19 @@ def shown_answer(
     """The core's answer with its items, without hidden attributes."""
     only, without = found.pop("only"), found.pop("without")
 
-    # Items of a page have few different names, each of which is decided once.
-    decided: Dict[str, bool] = {}
-
-    def is_shown(name: str) -> bool:
-        shown = not name.startswith(without) and (name not in hidden if only is None else name in only)
-        decided[name] = shown
-        return shown
+    shown = _Shown(only, without, hidden)
 
     def part(item: Mapping[str, Any]) -> Dict[str, Any]:
-        return {name: item[name] for name in item if (decided[name] if name in decided else is_shown(name))}
+        return {name: value for name, value in item.items() if shown[name]}
 
     def whole(item: Mapping[str, Any]) -> Dict[str, Any]:
         return shown_item(part(item), plain)
 
     def of_client(item: Mapping[str, Any]) -> Dict[str, Any]:
-        return part(item) if plain else from_typed_item(part(item))
+        if plain:
+            return part(item)
+        # `from_typed_item` of the part, without making that.
+        return {name: value["S"] if "S" in value else from_typed(value) for name, value in item.items() if shown[name]}
 
     found["items"] = [of_client(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
     return found
