@@ -42,8 +42,9 @@ impl Expected {
             own.or(table).map_or(assumed, |given| given as f64).max(1.0)
         };
         let items = first(own.items, table.items, Expect::ITEMS_ASSUMED as f64);
-        // The table's own figure is about its partitions, which have one item each without a sort key.
-        let assumed = if path.table.sort.is_none() { 1.0 } else { ITEMS_PER_PARTITION };
+        // The table's own figure is about its partitions, which have one item each without a sort key. Those of an index have more.
+        let is_single = path.index.is_none() && path.table.sort.is_none();
+        let assumed = if is_single { 1.0 } else { ITEMS_PER_PARTITION };
         let of_table = table.items_per_partition.filter(|_| path.table.sort.is_some());
         let of_entity = match read.entity {
             EntityChoice::One(id) if !read.asks_entity => path.table.entities[id.0].expect.item_bytes,

@@ -478,6 +478,22 @@ fn an_index_has_expectations_of_its_own() {
 }
 
 #[test]
+fn an_index_of_a_table_without_a_sort_key_has_several_items_for_each_key() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = "id"
+        expect = { items = 10_000, item-bytes = 800 }
+        attributes = { id = "string", owner = "string" }
+        indexes.byOwner = { partition = "owner" }
+    "#;
+    let units = |asked| planned(manifest, asked).estimated_units;
+    // 100 items of 800 bytes, and one item of the table.
+    assert_eq!(units(json!({ "table": "t", "where": { "owner": "1" }, "limit": 1_000 })), 10.0);
+    assert_eq!(units(json!({ "table": "t", "where": { "id": "1" } })), 0.5);
+}
+
+#[test]
 fn measured_numbers_of_listed_values_size_the_partitions_and_the_filters() {
     let manifest = r#"
         [tables.t]
