@@ -181,7 +181,7 @@ fn held_by_most(
     for name in names.into_iter().filter(|name| !(search.never)(name)) {
         let with: Vec<(&Row<'_>, &String)> =
             rows.iter().zip(values).filter(|(row, _)| row.item.contains_key(name)).collect();
-        if with.len() < 2 || with.len() * 3 < rows.len() * 2 {
+        if with.len() * 3 < rows.len() * 2 {
             continue;
         }
         let agrees = |written: &Written| {

@@ -294,6 +294,10 @@ fn a_status_that_selects_the_items_of_an_index_is_literal_text() {
     let lost = "not `status`: literal text, as items with another value lack the key";
     assert!(report.manifest.contains(lost), "{}", report.manifest);
     assert!(report.agrees(), "{:?}\n{}", report.proofs, report.manifest);
+    // Behind other text, too.
+    let report = import(&[TABLE, &with_status("orders").replace("\"open#", "\"m#open#")]);
+    has(&report, &["indexes.byMark.partition = \"m#open#orders\""]);
+    assert!(report.manifest.contains(lost), "{}", report.manifest);
 }
 
 #[test]
@@ -505,4 +509,44 @@ fn the_criteria_of_the_ranking_have_an_order() {
         longer.contains("{zone}") && longer.contains("not `owner`: explains less of the key"),
         "{longer}"
     );
+}
+
+#[test]
+fn an_attribute_of_the_only_item_of_an_entity_is_a_part_at_the_beginning_of_its_key() {
+    let rows = (0..4).map(|n| serde_json::json!({ "pk": format!("x#{n}"), "sk": "A" }));
+    let only = serde_json::json!({ "pk": "u1#a", "sk": "B#1", "owner": "u1" });
+    let report = import(&[TABLE, &lines(rows.chain([only]))]);
+    assert!(report.manifest.contains("partition = \"{owner}#"), "{}", report.manifest);
+}
+
+/// Too few items have an owner for it to be a part of `pk`, so that part gets another name. `others`: items of another
+/// entity, which have no owner.
+fn with_few_owners(others: usize) -> String {
+    let of_owner = (0..12).map(|n| {
+        let mut row = serde_json::json!({ "pk": format!("c#u{n}"), "sk": "A" });
+        if n < 5 {
+            row["owner"] = serde_json::json!(format!("u{n}"));
+            row["gsi1pk"] = serde_json::json!(format!("u{n}"));
+        }
+        row
+    });
+    let others = (0..others).map(
+        |n| serde_json::json!({ "pk": format!("c#u{n}"), "sk": format!("B#{n}"), "gsi1pk": format!("u{n}") }),
+    );
+    lines(of_owner.chain(others))
+}
+
+#[test]
+fn an_attribute_wins_over_a_part_of_another_key_unless_other_entities_have_that() {
+    // Before the criterion of the id.
+    let report = import(&[TABLE, &with_few_owners(0)]);
+    let why = "not `id`: only another key holds it";
+    assert!(
+        report.manifest.contains("fold = \"{owner}\"") && report.manifest.contains(why),
+        "{}",
+        report.manifest
+    );
+    let report = import(&[TABLE, &with_few_owners(5)]);
+    let why = "not `owner`: other entities of the item collection have `a_id` here";
+    assert!(report.manifest.contains(why), "{}", report.manifest);
 }
