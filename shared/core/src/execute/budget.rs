@@ -59,6 +59,8 @@ pub(super) struct Budget {
     under_way: f64,
     requests: u32,
     item_bytes: f64,
+    /// Does the manifest state `item_bytes`?
+    is_stated: bool,
     /// Bytes and items of the pages read so far.
     pages: (f64, f64),
 }
@@ -76,6 +78,7 @@ impl Budget {
             under_way: 0.0,
             requests: 0,
             item_bytes: item_bytes.max(1.0),
+            is_stated: table.expect.item_bytes.is_some(),
             pages: (0.0, 0.0),
         }
     }
@@ -105,6 +108,11 @@ impl Budget {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 4096")]
         let items = (UNIT_BYTES / self.item_bytes) as u32;
         items.max(1)
+    }
+
+    /// The same, if the manifest states the size; otherwise one.
+    pub(super) fn stated_unit_items(&self) -> u32 {
+        if self.is_stated { self.unit_items() } else { 1 }
     }
 
     /// The cost of an empty page.

@@ -76,7 +76,7 @@ impl<T: Borrow<Table>, P: Borrow<QueryPlan>> Execution<T, P> {
         };
         // Counting and sorting read everything at once.
         let fill = matches!(way, Strategy::Counted(_) | Strategy::Sorted(_))
-            .then(|| Fill::of(&lanes, 0..accesses, lanes.page_items_max as usize));
+            .then(|| Fill::of(&lanes, 0..accesses, lanes.page_items_max as usize, 1));
         Ok(Execution { table, plan, lanes, start, way, fill })
     }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use crate::query::plan::Hydration;
 use crate::value::Item;
 
+use super::budget::{Budget, Price};
 use super::error::AnswerError;
 use super::hydrate::Hydrated;
 use super::page::{BATCH_GET_KEYS_MAX, Page};
@@ -49,7 +50,17 @@ pub(super) struct Lane {
     hydrated: Progress,
     /// The number of consecutive reads that returned too few items.
     misses: u32,
+    /// The number of reads that returned items or dropped them.
+    reads: u32,
     counted: u64,
+}
+
+/// The number of items that an answer lacks.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) all: u32,
+    /// How many of them the first read of each access should find.
+    pub(super) first: u32,
 }
 
 /// The next read.
@@ -72,6 +83,7 @@ impl Lane {
             given: Given::UpTo(from.clone()),
             hydrated: from.clone(),
             misses: 0,
+            reads: 0,
             counted: 0,
         })
     }
@@ -95,23 +107,30 @@ impl Lane {
         !self.pending.is_empty()
     }
 
-    /// The number of items to request, if `wanted` are needed.
+    /// The number of items to request.
     ///
-    /// A filter drops an unknown share of a page. The pages are small at first and then double, so that an answer never
-    /// reads much more than it needs. `unit_items`: how many items one read unit pays for; a filter reads no fewer.
+    /// A filter drops an unknown share of a page, and a merge takes an unknown share of the answer from each access. The
+    /// pages are small at first and then double, so that an answer never reads much more than it needs. Items that one
+    /// read unit pays for cost nothing more.
     pub(super) fn items_to_ask(
         &self,
         reader: &Reader,
-        wanted: u32,
-        unit_items: u32,
+        wanted: Wanted,
+        budget: &Budget,
         page_items_max: u32,
     ) -> u32 {
-        let hoped = wanted.saturating_mul(1 << self.misses.min(DOUBLINGS_MAX));
+        let doubled = |items: u32, times: u32| items.saturating_mul(1 << times.min(DOUBLINGS_MAX));
+        let hoped = doubled(wanted.first, self.reads).min(doubled(wanted.all, self.misses));
         if self.has_pending() {
             let waiting = self.pending.len().min(BATCH_GET_KEYS_MAX);
             return hoped.clamp(1, page_items_max).min(u32::try_from(waiting).unwrap_or(u32::MAX));
         }
-        let least = if reader.gives_all { 1 } else { unit_items };
+        let least = match reader.price() {
+            // Each item is also fetched from the table, which costs at least as much as a page.
+            Price::PageAndItems => 1,
+            _ if reader.gives_all => budget.stated_unit_items().min(wanted.all),
+            _ => budget.unit_items(),
+        };
         hoped.max(least).clamp(1, page_items_max)
     }
 
@@ -137,6 +156,9 @@ impl Lane {
         let is_last = reader.is_of_one_item && page.scanned > 0;
         self.cursor = page.last_key.filter(|_| !is_last).map_or(Cursor::End, Cursor::After);
         if reader.access.hydration == Hydration::ByKey {
+            if page.items.is_empty() {
+                self.note(true);
+            }
             self.pending.extend(page.items);
             return Ok(());
         }
@@ -164,6 +186,7 @@ impl Lane {
 
     fn note(&mut self, dropped: bool) {
         self.misses = if dropped { self.misses + 1 } else { 0 };
+        self.reads += 1;
     }
 
     /// The number of items that can be returned without a read.

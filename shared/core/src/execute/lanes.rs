@@ -6,13 +6,14 @@ use super::budget::RunOptions;
 use super::budget::{Budget, Grant, Price};
 use super::error::AnswerError;
 use super::hydrate::{batch, hydrate};
-use super::lane::{Lane, NextRead};
+use super::lane::{Lane, NextRead, Wanted};
 use super::page::{PAGE_ITEMS_MAX, Page};
 use super::position::Progress;
 use super::reader::Reader;
 use super::reader::{Read, ReadRequest, ReadResponse};
 use crate::model::Table;
 use crate::query::QueryPlan;
+use crate::query::plan::first_page;
 use crate::value::Item;
 
 /// All accesses of a plan.
@@ -32,7 +33,7 @@ pub(super) struct Lanes {
 /// Accesses that are read until none of them is dry.
 pub(super) struct Fill {
     waiting: VecDeque<usize>,
-    wanted: u32,
+    wanted: Wanted,
 }
 
 /// The state of a fill.
@@ -46,10 +47,17 @@ pub(super) enum Filled {
 }
 
 impl Fill {
-    /// Fills the dry ones of these accesses, each with up to `wanted` items at a time.
-    pub(super) fn of(lanes: &Lanes, which: impl IntoIterator<Item = usize>, wanted: usize) -> Fill {
+    /// Fills the dry ones of these accesses for an answer that lacks `wanted` items. `among`: how many accesses
+    /// contribute to it.
+    pub(super) fn of(
+        lanes: &Lanes,
+        which: impl IntoIterator<Item = usize>,
+        wanted: usize,
+        among: usize,
+    ) -> Fill {
         let waiting = which.into_iter().filter(|number| lanes.lanes[*number].is_dry()).collect();
-        Fill { waiting, wanted: u32::try_from(wanted).unwrap_or(u32::MAX) }
+        let all = u32::try_from(wanted).unwrap_or(u32::MAX);
+        Fill { waiting, wanted: Wanted { all, first: first_page(all, among) } }
     }
 }
 
@@ -101,11 +109,11 @@ impl Lanes {
     fn begin(
         &mut self,
         number: usize,
-        wanted: u32,
+        wanted: Wanted,
         waiting: usize,
     ) -> Result<Option<ReadRequest>, AnswerError> {
         let (reader, lane) = (&self.readers[number], &mut self.lanes[number]);
-        let items = lane.items_to_ask(reader, wanted, self.budget.unit_items(), self.page_items_max);
+        let items = lane.items_to_ask(reader, wanted, &self.budget, self.page_items_max);
         let price = if lane.has_pending() { Price::Items } else { reader.price() };
         let Some(grant) = self.budget.grant(price, items, waiting) else { return Ok(None) };
         let (read, entries) = match lane.begin(grant.items) {

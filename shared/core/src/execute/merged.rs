@@ -39,7 +39,8 @@ impl Merged {
         while self.items.len() < limit {
             if self.headless.iter().any(|number| run.lanes.lanes[*number].is_dry()) {
                 let wanted = limit - self.items.len();
-                return Ok(Some(Fill::of(run.lanes, self.headless.iter().copied(), wanted)));
+                let among = run.lanes.lanes.iter().filter(|lane| !lane.is_finished()).count();
+                return Ok(Some(Fill::of(run.lanes, self.headless.iter().copied(), wanted, among)));
             }
             for number in self.headless.drain(..) {
                 self.heads.insert(number, (run.table, &run.plan.order), &run.lanes.lanes);

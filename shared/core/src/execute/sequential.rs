@@ -38,7 +38,7 @@ impl Sequential {
                 return Ok(None);
             }
             if !lane.is_finished() {
-                return Ok(Some(Fill::of(run.lanes, [self.number], limit - self.items.len())));
+                return Ok(Some(Fill::of(run.lanes, [self.number], limit - self.items.len(), 1)));
             }
             self.number += 1;
         }

@@ -36,6 +36,7 @@ mod suggest;
 
 pub use access::{Access, Hydration, KeyEqual, Operation, ReadFrom, SortCondition, SortTest};
 pub use delivery::Delivery;
+pub(crate) use delivery::first_page;
 pub use reject::{RejectReason, RejectedPath};
 
 use smol_str::SmolStr;

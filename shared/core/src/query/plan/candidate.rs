@@ -70,12 +70,7 @@ impl<'a> Candidate<'a> {
             return Err(RejectReason::FanOut);
         }
         let delivery = delivery::decide(request, &mut reads).ok_or(RejectReason::Order)?;
-        // Reads in the order of the answer stop at its limit; a count or a sort reads everything.
-        let enough = match delivery {
-            Delivery::Sequential | Delivery::Merged if !request.count => Some(request.limit),
-            _ => None,
-        };
-        let Estimate { units, entries } = estimate::of_all(context, &reads, enough);
+        let Estimate { units, entries } = estimate::of_all(context, &reads, delivery);
         let hides_cost = reads.iter().any(|read| read.unscoped.is_some());
         Ok(Candidate { reads, delivery, units, hides_cost, entries })
     }

@@ -20,6 +20,15 @@ pub enum Delivery {
     },
 }
 
+/// How many items one of `reads` merged reads needs at first for an answer of `wanted` items: its share, and two standard
+/// deviations. The merge waits for each second page, so few reads should need one.
+#[expect(clippy::cast_precision_loss, reason = "at most as many reads as a plan has")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `wanted`")]
+pub(crate) fn first_page(wanted: u32, reads: usize) -> u32 {
+    let share = f64::from(wanted) / reads.max(1) as f64;
+    ((share + 2.0 * share.sqrt()).ceil() as u32).min(wanted)
+}
+
 /// Decides the delivery, and sets each read's direction. `None`: the order is not available.
 pub(super) fn decide(request: &CheckedRequest<'_>, reads: &mut [PlannedRead<'_>]) -> Option<Delivery> {
     if request.order.is_empty() || request.count {

@@ -5,6 +5,7 @@
 use super::access::Hydration;
 use super::conjunction::listed_values;
 use super::context::PlanContext;
+use super::delivery::{Delivery, first_page};
 use super::keyspace::Keyspace;
 use super::path::AccessPath;
 use super::path::EntityChoice;
@@ -67,18 +68,18 @@ pub(super) struct Estimate {
     pub(super) entries: u64,
 }
 
-/// The estimated cost of all reads. `enough`: each stops after this number of items.
+/// The estimated cost of all reads.
 pub(super) fn of_all<'a>(
     context: &PlanContext<'a>,
     reads: &[PlannedRead<'a>],
-    enough: Option<u32>,
+    delivery: Delivery,
 ) -> Estimate {
     let mut all = Estimate::default();
     let count = reads.iter().map(PlannedRead::count).sum();
     let mut before: Option<(&PlannedRead<'a>, Estimate)> = None;
     for read in reads {
         let known = before.filter(|(other, _)| read.is_like(other)).map(|(_, estimate)| estimate);
-        let one = known.unwrap_or_else(|| of_one(context, read, enough, count));
+        let one = known.unwrap_or_else(|| of_one(context, read, delivery, count));
         before = Some((read, one));
         let times = read.count() as u64;
         all.units += one.units * times;
@@ -87,12 +88,12 @@ pub(super) fn of_all<'a>(
     all
 }
 
-/// The estimated cost of one of `count` reads. `enough`: it stops after this number of items.
+/// The estimated cost of one of `count` reads.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn of_one<'a>(
     context: &PlanContext<'a>,
     read: &PlannedRead<'a>,
-    enough: Option<u32>,
+    delivery: Delivery,
     count: usize,
 ) -> Estimate {
     let expected = Expected::of(read);
@@ -100,13 +101,20 @@ fn of_one<'a>(
     let passes = |clauses: &mut dyn Iterator<Item = &Condition>| -> f64 {
         clauses.map(|clause| selectivity::passing(context, read, clause)).product()
     };
-    let entries = match enough.map(f64::from) {
-        // A share is needed only if the range has more. The first page of each read has `enough` entries. All reads
-        // together find `enough` items: the later pages are fitted to what the filter passes.
-        Some(enough) if enough < range => {
-            range.min((enough / passes(&mut read.left()) / count as f64).max(enough))
+    let limit = f64::from(context.request.limit);
+    let entries = match delivery {
+        _ if context.request.count => range,
+        // A share is needed only if the range has more. The first page of each read has `limit` entries. All reads
+        // together find `limit` items: the later pages are fitted to what the filter passes.
+        Delivery::Sequential if limit < range => {
+            range.min((limit / passes(&mut read.left()) / count as f64).max(limit))
         }
-        _ => range,
+        Delivery::Merged => {
+            let first = f64::from(first_page(context.request.limit, count));
+            if first < range { range.min(first / passes(&mut read.left())) } else { range }
+        }
+        // A sort reads everything.
+        Delivery::Sequential | Delivery::SortedInMemory { .. } => range,
     };
     let entries = entries.max(1.0);
     let consistency = if context.request.consistent { Consistency::Strong } else { Consistency::Eventual };
