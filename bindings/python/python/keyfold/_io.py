@@ -115,7 +115,8 @@ class Tasks:
 
 def plain_client(client: Any) -> Any:
     """The client of a resource or table, and whether it converts values itself, as the client of a resource does."""
-    if not hasattr(client, "get_item") or hasattr(client, "table_name"):
+    # The class is asked: a client answers for a name that it lacks by an event and an error.
+    if not hasattr(client, "get_item") or hasattr(type(client), "table_name"):
         of_resource = getattr(getattr(client, "meta", None), "client", None)
         if of_resource is None:
             hint = 'pass `boto3.client("dynamodb")`, a resource or a table'
