@@ -190,6 +190,10 @@ impl Writers {
             (Some(a), Some(b)) => equal(a, b),
             _ => false,
         };
+        // An update without a change is refused.
+        if before.len() == later.len() && later.keys().all(|name| is_same(name.as_str())) {
+            return;
+        }
         let set = later.iter().filter(|(name, _)| !is_same(name.as_str()));
         let change =
             set.fold(Update::new(), |change, (name, value)| change.set(name.as_str(), value.clone()));
