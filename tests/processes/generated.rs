@@ -190,15 +190,15 @@ impl Writers {
             (Some(a), Some(b)) => equal(a, b),
             _ => false,
         };
-        // An update without a change is refused.
-        if before.len() == later.len() && later.keys().all(|name| is_same(name.as_str())) {
-            return;
-        }
         let set = later.iter().filter(|(name, _)| !is_same(name.as_str()));
         let change =
             set.fold(Update::new(), |change, (name, value)| change.set(name.as_str(), value.clone()));
         let gone = before.keys().filter(|name| !later.contains_key(*name));
         let change = gone.fold(change, |change, name| change.remove(name.as_str()));
+        // An empty update is refused.
+        if change == Update::new() {
+            return;
+        }
         let at = self.table.key_of(before).unwrap();
         update(&self.client, &self.table, &at, &change).await.unwrap();
         own.insert(key.to_owned(), later);

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use keyfold_dynamo::{DynamoError, table_names};
+use keyfold_core::model::Table;
+use keyfold_dynamo::{DynamoError, table_id};
 use keyfold_local::{ConsoleOptions, ConsoleServer};
 use serde_json::json;
 
@@ -18,9 +19,9 @@ pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<
     let made = if is_needed(&globals.manifest) { Some(make(globals, out)?) } else { None };
     let manifest = made.as_ref().map_or_else(|| globals.manifest.clone(), MadeManifest::path);
     // Shows every mistake in the manifest before anything starts.
-    model(&manifest, out)?;
-    if made.is_none() {
-        block_on(reach(globals))?;
+    let model = model(&manifest, out)?;
+    if let (None, Some(table)) = (&made, model.tables.first()) {
+        block_on(reach(globals, table))?;
     }
     let options = ConsoleOptions {
         manifest,
@@ -41,9 +42,10 @@ pub(super) fn run(globals: &Globals, port: u16, out: &Output) -> anyhow::Result<
     })
 }
 
-/// Without a region, credentials or a DynamoDB at the endpoint, every page would be an error. Listing tables is a right that a user may lack.
-async fn reach(globals: &Globals) -> anyhow::Result<()> {
-    match table_names(&globals.client().await?).await {
+/// Is DynamoDB reached? Without a region, credentials or the right endpoint, every page would be an error. A user may lack the right to
+/// describe the table, and the table may not exist.
+async fn reach(globals: &Globals, table: &Table) -> anyhow::Result<()> {
+    match table_id(&globals.client().await?, table).await {
         Err(error @ DynamoError::Transport { .. }) => Err(Refusal::with_causes(error)),
         _ => Ok(()),
     }

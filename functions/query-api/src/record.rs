@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use keyfold_edge::log_line;
 use keyfold_edge::metrics::{Metrics, milliseconds};
+use keyfold_edge::{INDEX_PENDING, log_line};
 use serde_json::json;
 
 /// The metrics' namespace.
@@ -49,7 +49,7 @@ impl Record {
     pub fn outcome(&self) -> &'static str {
         match self.status {
             0..=399 => "ok",
-            _ if matches!(self.code, "index-pending" | "table-pending") => "pending",
+            _ if matches!(self.code, INDEX_PENDING | "table-pending") => "pending",
             422 => "refused",
             429 => "throttled",
             400..=499 => "client-error",

@@ -26,8 +26,8 @@ pub(crate) struct RetrofitSwitchArgs {
     /// Show whether the writers could move now, and what is still to arrive. Changes nothing.
     #[arg(long)]
     check: bool,
-    /// What happens to the writers of the table that they leave. Without it, the target is tidied and compared while they go on, so that
-    /// they need to stop for seconds only; then the command ends with `writers-not-stopped`.
+    /// What happens to the writers of the table that they leave. Without it, the command tidies and compares the target while they go on,
+    /// and ends with `writers-not-stopped`: after that they need to stop for seconds only.
     #[arg(long, value_enum, value_name = "HOW")]
     writers: Option<Writers>,
     /// With `--writers policy`: the ARNs of the roles that may still write: the replicator's (the stack's output) and your own.

@@ -156,8 +156,8 @@ impl SwitchMachine {
             "the limit of the pause was over before the stop began: it took {paused} s to read the streams and to check what could block the switch"
         );
         Outcome::refused("stop-too-long", message).hinted(format!(
-            "the writers of table `{closes}` may go on; stop them and run the command again: what it has tidied and compared need not be done \
-             again; or `--writers policy`, which stops them only after that"
+            "the writers of table `{closes}` may go on. Run the command again, with a larger --stop-max if reading alone takes that long: \
+             what was tidied and compared need not be done again. Or use `--writers policy`, which stops them only after all this"
         ))
     }
 

@@ -134,6 +134,7 @@ fn readers_move_after_a_tidying_and_a_comparison_and_a_kill_at_any_step_loses_no
     // Success would send the writers to a table whose changes nothing carries back.
     let refused = whole.drive(Command::Switch(by_policy())).unwrap();
     assert_eq!((refused.end, &*refused.code), (End::Refused, "wrong-phase"), "{}", refused.text());
+    assert!(refused.text().contains("only the readers have moved"), "{}", refused.text());
     let of_readers = Switch { writers: None, ..by_policy() };
     assert_eq!(whole.drive(Command::Switch(of_readers)).unwrap().end, End::Already);
     whole.drive(Command::Switch(Switch { back: true, ..by_policy() })).unwrap();
