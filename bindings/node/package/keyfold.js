@@ -529,7 +529,12 @@ const isObject = (value) => typeof value === "object" && value !== null;
 
 /** A number that JSON cannot hold exactly. */
 const isExact = (value) => typeof value === "bigint" || (isObject(value) && isNumberValue(value));
-const hasExact = (value) => isExact(value) || (isObject(value) && Object.values(value).some(hasExact));
+const hasExact = (value) => {
+  if (!isObject(value)) return typeof value === "bigint";
+  if (isNumberValue(value)) return true;
+  for (const name in value) if (hasExact(value[name])) return true;
+  return false;
+};
 
 /** For `JSON.stringify`, which passes what `toJSON` made of a value: the value itself is in its object. */
 function exactly(name, value) {
@@ -583,8 +588,10 @@ class Originals {
 
 /** The item, with what folding changes of it. Folded keys are strings. */
 const patched = (item, { set, remove }, plain) => {
-  // A spread keeps an attribute that is called `__proto__`; `Object.assign` would not.
-  const result = { ...item, ...(plain ? itemToTyped(set) : set) };
+  // V8 takes 20 times as long to add attributes to a copy that a spread has made.
+  const result = {};
+  for (const name of Object.keys(item)) define(result, name, item[name]);
+  for (const name of Object.keys(set)) define(result, name, plain ? { S: set[name] } : set[name]);
   for (const name of remove) delete result[name];
   return result;
 };

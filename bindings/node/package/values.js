@@ -117,13 +117,16 @@ const nameAsJson = (name) => {
   return text;
 };
 
+/** Texts that need no escape in JSON; JSON.stringify takes three times as long to find that out. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /** The text of an item in DynamoDB's notation. Most values are strings: no object is made for them. */
 export const itemText = (item) => {
   let text = "";
   for (const name of namesOf(item)) {
     const value = item[name];
     if (value === undefined) continue;
-    const typed = typeof value === "string" ? `{"S":${JSON.stringify(value)}}` : JSON.stringify(toTyped(value));
+    const typed = typeof value === "string" ? `{"S":${PLAIN.test(value) ? `"${value}"` : JSON.stringify(value)}}` : JSON.stringify(toTyped(value));
     text += `${text === "" ? "{" : ","}${nameAsJson(name)}:${typed}`;
   }
   return text === "" ? "{}" : `${text}}`;
