@@ -5,10 +5,15 @@
 //! the answer is a refusal; the answer is at [`output`]. Manifests, updates and questions stay on this side: JavaScript
 //! knows them by number.
 
+mod allocator;
 mod border;
 
+use allocator::Blocks;
 use border::{Object, answered, with};
 use keyfold_bindings::{Change, Failure, Keyfold, Question};
+
+#[global_allocator]
+static BLOCKS: Blocks = Blocks::new();
 
 /// The address of the buffer for a call's texts.
 #[unsafe(no_mangle)]
