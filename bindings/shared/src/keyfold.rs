@@ -34,7 +34,10 @@ impl Keyfold {
     /// Loads a manifest. If it is invalid, the failure's message shows all mistakes.
     pub fn load(manifest_text: &str) -> Result<Keyfold, Failure> {
         match manifest::model("keyfold.toml", manifest_text) {
-            Ok(model) => Ok(Keyfold { model: Arc::new(model) }),
+            Ok(model) => {
+                model.tables.iter().for_each(Table::compute_facts);
+                Ok(Keyfold { model: Arc::new(model) })
+            }
             Err(report) => Err(Failure::manifest(&report)),
         }
     }

@@ -23,6 +23,8 @@ pub(crate) fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Fai
 }
 
 /// The text is parsed again to find the field, so that readable texts do not pay for following each path.
+#[cold]
+#[inline(never)]
 fn unreadable<T: DeserializeOwned>(what: &str, text: &str, error: &serde_json::Error) -> Failure {
     let mut json = serde_json::Deserializer::from_str(text);
     let path = match serde_path_to_error::deserialize::<_, T>(&mut json) {

@@ -17,6 +17,11 @@ impl Table {
         }
         facts
     }
+
+    /// Computes now what the first plan would compute: for a model that other processes take over.
+    pub fn compute_facts(&self) {
+        self.facts();
+    }
 }
 
 impl TableFacts {

@@ -16,8 +16,8 @@ use crate::condition::{Comparison, Condition};
 pub(super) struct ConjunctionByEntity<'a> {
     pub(super) context: &'a PlanContext<'a>,
     conjunct: &'a [Cow<'a, Condition>],
-    /// For a path whose key does not depend on the entity: all entities together.
-    any: EntityConjunction<'a>,
+    /// For a scan, and for a path whose key does not depend on the entity: all entities together. `None` if there is neither.
+    any: Option<EntityConjunction<'a>>,
     /// For a path whose key depends on it: each entity separately. Empty if there is no such path.
     each: Vec<EntityConjunction<'a>>,
     /// Does an `in` ask for several values?
@@ -43,7 +43,8 @@ impl<'a> ConjunctionByEntity<'a> {
             conjunction: Conjunction::read(context.request.table, conjunct.iter().map(AsRef::as_ref), when),
             always: context.present(of.iter().copied()),
         };
-        let any = read(EntityChoice::Any, context.conditions_of_any(entities), entities);
+        let is_any = context.request.scan || context.paths().any(|path| !path.is_overloaded());
+        let any = is_any.then(|| read(EntityChoice::Any, context.conditions_of_any(entities), entities));
         let is_overloaded = context.paths().any(|path| path.is_overloaded());
         let each = entities.iter().filter(|_| is_overloaded);
         let each = each.map(|entity| read(*entity, context.conditions(*entity), &[*entity])).collect();
@@ -61,7 +62,7 @@ impl<'a> ConjunctionByEntity<'a> {
         &'t self,
         path: AccessPath<'a>,
     ) -> impl Iterator<Item = PathPlanner<'t, 'a>> + use<'t, 'a> {
-        let of = if path.is_overloaded() { &self.each } else { std::slice::from_ref(&self.any) };
+        let of = if path.is_overloaded() { self.each.as_slice() } else { self.any.as_slice() };
         of.iter().map(move |EntityConjunction { entity, conjunction, always }| PathPlanner {
             context: self.context,
             path,
@@ -76,7 +77,7 @@ impl<'a> ConjunctionByEntity<'a> {
         let wanted = self.context.conditions_of_wanted();
         let conjunction =
             &Conjunction::read(self.context.request.table, self.conjunct.iter().map(AsRef::as_ref), wanted);
-        let (context, always) = (self.context, &*self.any.always);
+        let (context, always) = (self.context, self.any.as_ref().map_or(&[][..], |any| &any.always));
         PathPlanner { context, path, entity: EntityChoice::Any, conjunction, always }.scan()
     }
 }

@@ -46,9 +46,16 @@ impl<'a> Candidate<'a> {
         {
             return Err(RejectReason::Scope { attribute: attribute.into() });
         }
-        if reads.len() == 1 {
-            return Candidate::priced(context, reads);
+        match reads.len() {
+            1 => Candidate::priced(context, reads),
+            _ => Candidate::joined(context, reads),
         }
+    }
+
+    /// Reads as a candidate, joined where that is cheaper. Not inlined: WebAssembly compiles a function when it is first called,
+    /// and most requests have one read.
+    #[inline(never)]
+    fn joined(context: &PlanContext<'a>, reads: Vec<PlannedRead<'a>>) -> Result<Candidate<'a>, RejectReason> {
         let apart = join_neighbours(context, one_request_each(reads));
         match join_overlapping(context, &apart) {
             None => Candidate::priced(context, apart),

@@ -26,7 +26,8 @@ pub(super) fn choose(context: &PlanContext<'_>) -> Choice {
     let clauses = clauses(&context.request.condition);
     let alternatives = disjoint_alternatives(&clauses);
     let Candidates { mut best, rejected } = conjunction(context, &clauses);
-    if let Some(union) = each_alternative(context, &alternatives)
+    if !alternatives.is_empty()
+        && let Some(union) = each_alternative(context, &alternatives)
         && union.is_better_than(best.as_ref())
     {
         best = Some(union);
@@ -34,14 +35,13 @@ pub(super) fn choose(context: &PlanContext<'_>) -> Choice {
     Choice { best: best.map(Candidate::into_plan), rejected }
 }
 
-/// A separate plan for each alternative. `None`: there are no alternatives, or one of them has no plan.
+/// A separate plan for each alternative. `None`: one of them has no plan. Not inlined: few requests have an `or`, and
+/// WebAssembly compiles a function when it is first called.
+#[inline(never)]
 fn each_alternative<'a>(
     context: &'a PlanContext<'a>,
     alternatives: &'a [Vec<Cow<'static, Condition>>],
 ) -> Option<Candidate<'a>> {
-    if alternatives.is_empty() {
-        return None;
-    }
     let mut reads = Vec::new();
     for conjunct in alternatives {
         reads.extend(conjunction(context, conjunct).best?.reads);
@@ -81,6 +81,7 @@ fn conjunction<'a>(context: &'a PlanContext<'a>, conjunct: &'a [Cow<'a, Conditio
 }
 
 /// The best path of each entity separately: perhaps no single index holds the items of all.
+#[inline(never)]
 fn each_entity<'a>(
     context: &'a PlanContext<'a>,
     entities: &[EntityChoice],
