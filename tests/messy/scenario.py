@@ -30,7 +30,7 @@ SETTLE_SECONDS = 90
 WRITE_SECONDS = 6
 # So slow, in units a second, that a signal meets a backfill at work.
 RATE = str(max(ITEMS * 2 // 5, 50))
-OWN = ("keyfold_fence", "keyfold_tombstone", "keyfold_source")
+OWN = ("keyfold_fence", "keyfold_tombstone", "keyfold_source", "keyfold_removing", "keyfold_place")
 # A process that is killed keeps its lease for a while: another one with its name goes on at once.
 WORK = ("--segments", "4", "--worker", "operator")
 # No faster than the machine.

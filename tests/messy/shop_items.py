@@ -158,11 +158,14 @@ class Application:
         self.put(None, item)
 
     def put(self, mine, item):
-        self.send("PutItem", lambda table, placed, _: {"TableName": table, "Item": placed}, item)
         before = self.truth.get(key(item))
         if before and self.place(before)[2] != self.place(item)[2]:
-            # In this table the new state is in the key: the item has another place now.
-            self.send("DeleteItem", lambda table, _, own: {"TableName": table, "Key": own}, before)
+            # In this table the new state is in the key. While both items are there, they are two with one key of the other table.
+            left = self.place(before)[2]
+            self.send("TransactWriteItems", lambda table, placed, _: {"TransactItems": [
+                {"Delete": {"TableName": table, "Key": left}}, {"Put": {"TableName": table, "Item": placed}}]}, item)
+        else:
+            self.send("PutItem", lambda table, placed, _: {"TableName": table, "Item": placed}, item)
         self.truth[key(item)] = item
         if mine is not None:
             mine[key(item)] = True

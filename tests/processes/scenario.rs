@@ -30,7 +30,7 @@ const LEASE_WAIT: Duration = Duration::from_secs(60);
 /// A batch is tried again as often as it may be killed.
 const RETRIES_MAX: u32 = 1000;
 /// Attributes that a retrofit keeps on target items until it is finalised.
-const OWN: [&str; 2] = ["keyfold_fence", "keyfold_source"];
+const OWN: [&str; 4] = ["keyfold_fence", "keyfold_source", "keyfold_removing", "keyfold_place"];
 
 pub(crate) struct Scenario {
     pub(crate) retrofit: &'static str,

@@ -13,6 +13,7 @@ mod manifest;
 mod mcp;
 mod measure;
 mod messy;
+mod moving;
 mod plan;
 mod query;
 mod retrofit;

@@ -158,12 +158,18 @@ const VERIFY_CONTROL: Row = (
 );
 
 /// Their calls with a ledger: an item is written in a transaction with its row, which has its place.
-const LEDGER: [Row; 8] = [
-    (Worker::Replicator, On::Target, "WriteTheTarget", &["DeleteItem", "PutItem"]),
-    // Once it is tidied, transactions ask for a seal by deleting what is not there.
+const LEDGER: [Row; 9] = [
+    // Once it is tidied, both items are read, and transactions ask for a seal by deleting what is not there.
+    (Worker::Replicator, On::Source, "ReadTheSource", &["BatchGetItem"]),
+    (Worker::Replicator, On::Target, "WriteTheTarget", &["BatchGetItem", "DeleteItem", "PutItem"]),
     (Worker::Replicator, On::Control, "KeepLedgerAndQuarantine", &["BatchGetItem", "DeleteItem", "PutItem"]),
-    (Worker::Backfiller, On::Source, "ScanTheSource", &["DescribeTable", "Scan"]),
-    (Worker::Backfiller, On::Target, "WriteTheTarget", &["DeleteItem", "DescribeTable", "PutItem"]),
+    (Worker::Backfiller, On::Source, "ScanTheSource", &["BatchGetItem", "DescribeTable", "Scan"]),
+    (
+        Worker::Backfiller,
+        On::Target,
+        "WriteTheTarget",
+        &["BatchGetItem", "DeleteItem", "DescribeTable", "PutItem"],
+    ),
     // Rows of items that are not selected are inserted alone.
     (
         Worker::Backfiller,

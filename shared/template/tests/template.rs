@@ -140,8 +140,9 @@ fn the_rights_of_a_retrofit_are_those_of_its_protocol() {
     assert_eq!(
         rights(&two, "MembersByCityBackfillerRole"),
         [
-            r#"DescribeTable Scan on {"Fn::GetAtt":["MembersTable","Arn"]}"#.to_owned(),
-            r#"DeleteItem DescribeTable PutItem on {"Fn::GetAtt":["MembersByCityTable","Arn"]}"#.to_owned(),
+            r#"BatchGetItem DescribeTable Scan on {"Fn::GetAtt":["MembersTable","Arn"]}"#.to_owned(),
+            r#"BatchGetItem DeleteItem DescribeTable PutItem on {"Fn::GetAtt":["MembersByCityTable","Arn"]}"#
+                .to_owned(),
             format!("BatchGetItem DeleteItem PartiQLInsert PutItem UpdateItem on {control}"),
         ]
     );

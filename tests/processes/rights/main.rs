@@ -50,7 +50,7 @@ const MOVED: Retrofit = Retrofit {
 };
 const SWITCHED: Retrofit = Retrofit { name: "switched", target: "switched", switches: true, ..MOVED };
 const KEYED: Retrofit =
-    Retrofit { name: "keyed", target: "keyed", tidies: false, tidies_late: true, ..MOVED };
+    Retrofit { name: "keyed", target: "keyed", tidies: false, tidies_late: true, switches: true, ..MOVED };
 const IN_PLACE: Retrofit =
     Retrofit { name: "inPlace", source: "same", target: "same", tidies: false, ..MOVED };
 

@@ -111,7 +111,7 @@ fn show(
     let mapping = sender.job().mapping();
     if out.json {
         let mut document = estimate.document(mapping, prices);
-        document["noWayBack"] = json!(mapping.reverse().err().map(|why| why.of(mapping)));
+        document["noWayBack"] = json!(mapping.reverse().err().map(|why| why.to_string()));
         if let Some(counts) = counts {
             document["counts"] = json!(counts);
         }

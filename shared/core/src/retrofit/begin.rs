@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::attributes::FENCE_ATTRIBUTE;
 use super::fence::{Epoch, Fence, SequenceNumber};
 use super::job::Job;
 use super::protocol::ItemMachine;
+use super::protocol_choice::Protocol;
 use super::quarantine::{QuarantineReason, Quarantined};
 use super::record::{ChangeRecord, Received, UnreadableRecord};
 use super::result::TaskResult;
@@ -58,15 +58,13 @@ impl Job {
     /// Looks at a change of the table that this job writes to, which its writers should not make: `epoch` is that of its stream.
     pub fn late(&self, record: &ChangeRecord, epoch: Epoch) -> ItemTask {
         let key = self.mapping().origin(&record.key);
-        let source = key.as_ref().and_then(|key| SourceKey::of(self.mapping().source(), key));
-        match (key, source) {
-            (Some(key), Some(source)) => {
-                let started = ItemMachine::late(self, &source, &key, record, epoch);
-                ItemTask::new(Arc::new(key), started)
-            }
+        let open = key.and_then(|key| Some((SourceKey::of(self.mapping().source(), &key)?, key)));
+        if open.is_none() && self.mapping().protocol() != Protocol::Ledger {
             // No item of the open table can have this place.
-            _ => ItemTask::over(record.key.clone(), TaskResult::NotSelected),
+            return ItemTask::over(record.key.clone(), TaskResult::NotSelected);
         }
+        let key = open.as_ref().map_or(&record.key, |(_, key)| key).clone();
+        ItemTask::new(Arc::new(key), ItemMachine::late(self, open, record, epoch))
     }
 
     /// Carries a scanned item over, unless something newer is there. `careful` looks before it writes: for a pass that
@@ -88,13 +86,22 @@ impl Job {
     /// Writes this item of the target once more, as the source has it: the target's stream shows it then. `None` if another item
     /// has to be taken. Only once each change has a row.
     pub fn rewrite(&self, target: &Item) -> Option<ItemTask> {
-        // An item without a fence may be another program's, until the target had its own writers.
-        let is_ours = self.rows_decide() || target.contains_key(FENCE_ATTRIBUTE);
-        let place = self.mapping().target().key_of(target).filter(|_| is_ours)?;
-        let key = Arc::new(self.mapping().origin(&place)?);
-        let source = SourceKey::of(self.mapping().source(), &key)?;
+        // An item without a mark may be another program's, until the target had its own writers.
+        let source = self.owner(target)?;
+        let key = Arc::new(source.item(self.mapping().source())?);
         let started = ItemMachine::rewrite(self, &source, &key);
         Some(ItemTask::new(key, started))
+    }
+
+    /// The source item that a target item is of. Once both tables had writers of their own, what they wrote has no mark.
+    pub(super) fn owner(&self, target: &Item) -> Option<SourceKey> {
+        let mapping = self.mapping();
+        let origin = match (self.rows_decide(), self.other()) {
+            (false, _) => return mapping.owner(target),
+            (true, Some(other)) => other.carried(Cow::Borrowed(target)).ok()??,
+            (true, None) => mapping.origin(&mapping.target().key_of(target)?)?,
+        };
+        SourceKey::of(mapping.source(), &origin)
     }
 
     /// Carries an item over as its table has it now, because this change of it has not arrived. The record's own image is not written:

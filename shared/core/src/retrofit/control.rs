@@ -10,7 +10,7 @@
 //! | `leases#NAME` | the same | who works on the segment |
 //! | `quarantine#NAME` | the source item's key | why it could not be carried over |
 //! | `accepted#NAME` | the same | an accepted item, which stays out |
-//! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target; of a tidied retrofit, how new it is |
+//! | `ledger#NAME#KEY` | `ledger` | where a source item is in the target; of a tidied retrofit, how new it is. Where keys can move, the target's keys have such rows too |
 //! | `seal#NAME#nnnn` | a generation | a sealed generation: its writes are refused |
 //! | `late#NAME` | an item's key and a sequence number | a change that came to the closed table, with both images |
 //!
@@ -42,7 +42,7 @@ pub use state::{RetrofitState, ReverseStream};
 pub use texts::ControlError;
 
 /// The form of the control table's rows, with the digests in them: raise the version when a row or a digest changes.
-pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 4 };
+pub const FORMAT: StoredFormat = StoredFormat { name: "a row of the control table", version: 5 };
 
 /// The control table's partition key.
 pub const PARTITION: &str = "pk";
@@ -56,6 +56,14 @@ pub const CODE: &str = "code";
 pub const SOURCE_KEY: &str = "source";
 /// In the row of an item: the fence of the target item that was deleted last.
 pub const REMOVED: &str = "removed";
+/// In the row of a key: the fence that its item got last.
+pub const SHOWN: &str = "shown";
+/// The same of an item that another program deleted or replaced.
+pub const LOST: &str = "lost";
+/// The generation in which that was.
+pub const GENERATION: &str = "generation";
+/// Another one after every write of the row.
+pub const STAMP: &str = "stamp";
 /// The key of a target item.
 pub const TARGET_KEY: &str = "target";
 

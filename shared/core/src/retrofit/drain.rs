@@ -44,9 +44,14 @@ pub struct Newest {
 impl Newest {
     /// This change, which happened at that second. With a ledger, every change leaves a row from the beginning.
     pub fn of(head: &RetrofitState, sequence: SequenceNumber, seconds: u64) -> Newest {
-        let rows_since = head.rows_since.unwrap_or(u64::MAX).saturating_add(CLOCK_SECONDS_MAX);
-        Newest { sequence, may_lack_row: head.protocol != Protocol::Ledger && seconds <= rows_since }
+        let is_ledger = head.protocol == Protocol::Ledger;
+        Newest { sequence, may_lack_row: !is_ledger && is_before_rows(head, seconds) }
     }
+}
+
+/// Can a change of that second be from before the retrofit knew its own writes by rows?
+pub fn is_before_rows(head: &RetrofitState, seconds: u64) -> bool {
+    seconds <= head.rows_since.unwrap_or(u64::MAX).saturating_add(CLOCK_SECONDS_MAX)
 }
 
 /// An item's state in a record of the other table's stream; it identifies the retrofit's own writes.
@@ -81,7 +86,8 @@ impl Job {
     pub fn has_arrived(&self, newest: &Newest, sides: Sides<'_>) -> bool {
         let fence = Fence::of_record(self.epoch(), newest.sequence.clone());
         let row = sides.row.and_then(LedgerRow::read).map(|row| row.fence);
-        let on_item = match self.rows_decide() {
+        // Where keys can move, the fence of a place has the order of all items that had it.
+        let on_item = match self.rows_decide() || self.mapping().protocol() == Protocol::Ledger {
             true => None,
             false => sides.target.and_then(Fence::on),
         };

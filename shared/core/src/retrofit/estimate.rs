@@ -22,8 +22,8 @@ use crate::model::Table;
 use crate::value::Item;
 pub use survey::Survey;
 
-/// The bytes of a ledger row without the two keys: epoch, sequence number, and its attributes' names.
-const LEDGER_ROW_BYTES: u64 = 100;
+/// The bytes of a ledger row without the two keys: epoch, sequence number, stamp, and its attributes' names.
+const LEDGER_ROW_BYTES: u64 = 137;
 
 /// Estimated reads, writes and storage of a retrofit.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,8 +168,9 @@ impl Sums {
                 mapped.extend(owner.map(|owner| (OWNER_ATTRIBUTE.to_owned(), owner)));
                 self.write(to, None, &mapped, true);
                 let row = ledger_row_bytes(mapping.source(), to, source, &mapped);
-                self.ledger += WriteUnits::of(row).transactional();
-                self.storage += signed(row + STORAGE_OVERHEAD_BYTES);
+                // One of the item's key, one of its key in the target.
+                self.ledger += WriteUnits::of(row).transactional() * 2;
+                self.storage += signed(row + STORAGE_OVERHEAD_BYTES) * 2;
             }
         }
     }

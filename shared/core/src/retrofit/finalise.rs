@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use super::control;
+use super::mapping::reverse_name;
 use super::protocol::LedgerRow;
 use super::request::{Action, Guard, TableRole, Write, is};
 use crate::condition::{Comparison, Condition};
@@ -84,7 +85,9 @@ fn own_names(target: &Table) -> impl Iterator<Item = &str> {
 pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
     let partition = control::text(row, control::PARTITION)?;
     let sort = control::text(row, control::SORT)?;
-    if !partition.starts_with(&control::ledger_prefix(retrofit)) || sort != control::LEDGER_SORT {
+    let names = [retrofit.to_owned(), reverse_name(retrofit)];
+    let is_own = names.iter().any(|name| partition.starts_with(&control::ledger_prefix(name)));
+    if !is_own || sort != control::LEDGER_SORT {
         return None;
     }
     control::check_format(row).ok()?;

@@ -1,8 +1,11 @@
 //! A retrofit at work: its mapping, and the epoch of the stream that it follows.
 
+use std::sync::Arc;
+
 use super::fence::Epoch;
 use super::generation::Generation;
 use super::mapping::Mapping;
+use super::protocol_choice::Protocol;
 
 /// Where a retrofit with fences keeps the versions of deleted items, so that a late write of one does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,12 +26,15 @@ pub struct Job {
     tracking: Tracking,
     generation: Option<Generation>,
     rows_decide: bool,
+    /// Where keys can move and rows decide: the other direction, by which an item says which source item it is of.
+    other: Option<Arc<Mapping>>,
 }
 
 impl Job {
     /// The retrofit, following the stream of this epoch.
     pub fn new(mapping: Mapping, epoch: Epoch) -> Job {
-        Job { mapping, epoch, tracking: Tracking::Tombstones, generation: None, rows_decide: false }
+        let tracking = Tracking::Tombstones;
+        Job { mapping, epoch, tracking, generation: None, rows_decide: false, other: None }
     }
 
     /// The same, with versions kept there.
@@ -52,7 +58,17 @@ impl Job {
     /// has no fence, or an obsolete one.
     #[must_use]
     pub fn by_rows_alone(self) -> Job {
-        Job { rows_decide: true, ..self }
+        let other = match self.mapping.protocol() {
+            Protocol::Ledger if self.mapping.is_reverse() => Some(self.mapping.forward().clone()),
+            Protocol::Ledger => self.mapping.reverse().ok(),
+            Protocol::InPlace | Protocol::Fenced => None,
+        };
+        Job { rows_decide: true, other: other.map(Arc::new), ..self }
+    }
+
+    /// Where keys can move and rows decide: the other direction.
+    pub(super) fn other(&self) -> Option<&Mapping> {
+        self.other.as_deref()
     }
 
     pub(super) fn rows_decide(&self) -> bool {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE};
-use super::protocol_choice::{Protocol, ProtocolReason, moving_keys, protocol};
+use super::protocol_choice::{Protocol, ProtocolReason, protocol};
 use super::source_key::SourceKey;
 use crate::attribute::OWN_ATTRIBUTE_PREFIX;
 use crate::condition::{Comparison, Condition};
@@ -26,6 +26,7 @@ use crate::model::{
 use crate::value::{AttributeValue, Item, Name, equal};
 pub use announced::{Announced, Cause, ChangeOf};
 pub use canonical::MappingHash;
+pub(super) use reverse::reverse_name;
 pub use reverse::{NO_WAY_BACK, NoWayBack};
 
 /// Why a retrofit cannot be run.
@@ -189,11 +190,6 @@ impl Mapping {
         self.retrofit.stale_keys(&self.target)
     }
 
-    /// Why the target's key of an item can move, by entity of the target. Entities whose keys stay are not in it.
-    pub fn moving_keys(&self) -> BTreeMap<Option<&str>, ProtocolReason> {
-        moving_keys(&self.retrofit, &self.source, &self.target)
-    }
-
     /// Is the target's key fixed by the source's, with templates for each entity?
     fn is_by_entity(&self) -> bool {
         self.forward().reason == ProtocolReason::KeyIsFixedByEntity
@@ -258,10 +254,10 @@ impl Mapping {
         let parts = self.source.key_parts(&source);
         let mut not_stored = self.not_stored(&source, &parts);
         let key = match &self.forward {
-            Some(forward) => forward.origin(&source),
+            Some(forward) if self.protocol == Protocol::Fenced => forward.origin(&source),
             // Before the other attributes: the target can tell the entity by how its key begins.
             None if self.is_by_entity() => Some(self.key_by_entity(&source)?),
-            None => None,
+            _ => None,
         };
         let of_source = match self.protocol {
             Protocol::Ledger => self.source.entity_of(&source).ok().flatten(),

@@ -5,9 +5,12 @@
 //! and no clock. The simulator runs the same machines through every order of events.
 
 mod fenced;
+mod freeing;
 mod in_place;
 mod late;
 mod ledger;
+mod paired;
+mod place;
 mod rowed;
 mod turn;
 
@@ -27,6 +30,7 @@ use fenced::Fenced;
 use in_place::InPlace;
 use late::Late;
 use ledger::Move;
+use paired::Paired;
 use rowed::Rowed;
 
 pub use ledger::LedgerRow;
@@ -39,6 +43,7 @@ pub(super) enum ItemMachine {
     Fenced(Fenced),
     Rowed(Box<Rowed>),
     Ledger(Box<Move>),
+    Paired(Box<Paired>),
     Late(Box<Late>),
 }
 
@@ -56,6 +61,7 @@ impl ItemMachine {
             Protocol::InPlace => in_place(InPlace::of_item(job, key, old, new, fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::apply(job, source, key, fence)),
             Protocol::Fenced => fenced(Fenced::apply(job, key, new, fence)),
+            Protocol::Ledger if has_rows(job) => paired(Paired::apply(job, source, key, fence)),
             Protocol::Ledger => ledger(Move::to_state(job, source, key, new.as_deref(), fence)),
         }
     }
@@ -72,6 +78,7 @@ impl ItemMachine {
             Protocol::InPlace => in_place(InPlace::of_item(job, key, None, Some(Cow::Owned(item)), fence)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::backfill(job, &source(), key)),
             Protocol::Fenced => fenced(Fenced::backfill(job, key, item, fence, careful)),
+            Protocol::Ledger if has_rows(job) => paired(Paired::backfill(job, &source(), key)),
             Protocol::Ledger => ledger(Move::of_scanned(job, &source(), key, &item, fence, careful)),
         }
     }
@@ -88,24 +95,28 @@ impl ItemMachine {
             Protocol::InPlace => in_place(InPlace::repair(job, key)),
             Protocol::Fenced if has_rows(job) => rowed(Rowed::repair(job, source, key, failed)),
             Protocol::Fenced => fenced(Fenced::repair(job, source, key, failed)),
+            Protocol::Ledger if has_rows(job) => paired(Paired::repair(job, source, key, failed)),
             Protocol::Ledger => ledger(Move::repair(job, source, key, failed)),
         }
     }
 
     /// Makes the target's item what it should be, by a write even if it is; only where each change has a row.
     pub(super) fn rewrite(job: &Job, source: &SourceKey, key: &Item) -> (ItemMachine, Turn) {
-        rowed(Rowed::rewrite(job, source, key))
+        match job.mapping().protocol() {
+            Protocol::Ledger => paired(Paired::rewrite(job, source, key)),
+            Protocol::InPlace | Protocol::Fenced => rowed(Rowed::rewrite(job, source, key)),
+        }
     }
 
-    /// Looks at a change of the table that is written to, whose stream has this epoch. `key` is the item's key in the other one.
+    /// Looks at a change of the table that is written to, whose stream has this epoch. `open` is the item's key in the other one, where
+    /// each key fixes the other.
     pub(super) fn late(
         job: &Job,
-        source: &SourceKey,
-        key: &Item,
+        open: Option<(SourceKey, Item)>,
         record: &ChangeRecord,
         epoch: Epoch,
     ) -> (ItemMachine, Turn) {
-        let (late, turn) = Late::change(job, source, key, record, epoch);
+        let (late, turn) = Late::change(job, open, record, epoch);
         (ItemMachine::Late(Box::new(late)), turn)
     }
 
@@ -116,6 +127,7 @@ impl ItemMachine {
             ItemMachine::Fenced(machine) => machine.respond(job, response),
             ItemMachine::Rowed(machine) => machine.respond(job, response),
             ItemMachine::Ledger(machine) => machine.respond(job, response),
+            ItemMachine::Paired(machine) => machine.respond(job, response),
             ItemMachine::Late(machine) => machine.respond(job, response),
         }
     }
@@ -124,6 +136,8 @@ impl ItemMachine {
     pub(super) fn again(&mut self, job: &Job) -> Turn {
         match self {
             ItemMachine::Ledger(machine) => machine.again(job),
+            ItemMachine::Paired(machine) => machine.again(job),
+            ItemMachine::Late(machine) => machine.again(job),
             _ => Turn::Done(TaskResult::Unchanged),
         }
     }
@@ -132,6 +146,8 @@ impl ItemMachine {
     pub(super) fn park(&mut self, job: &Job) -> Turn {
         match self {
             ItemMachine::Ledger(machine) => machine.park(job),
+            ItemMachine::Paired(machine) => machine.park(job),
+            ItemMachine::Late(machine) => machine.park(job),
             _ => Turn::Done(TaskResult::Unchanged),
         }
     }
@@ -147,6 +163,10 @@ fn fenced((machine, turn): (Fenced, Turn)) -> (ItemMachine, Turn) {
 
 fn rowed((machine, turn): (Rowed, Turn)) -> (ItemMachine, Turn) {
     (ItemMachine::Rowed(Box::new(machine)), turn)
+}
+
+fn paired((machine, turn): (Paired, Turn)) -> (ItemMachine, Turn) {
+    (ItemMachine::Paired(Box::new(machine)), turn)
 }
 
 fn ledger((machine, turn): (Move, Turn)) -> (ItemMachine, Turn) {

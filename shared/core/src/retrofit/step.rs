@@ -140,9 +140,12 @@ impl CompletedStep {
                 "{}; the retrofit no longer writes table `{target}`: you can delete it once no other program uses it",
                 abandoned_source(head, source)
             ),
-            CompletedStep::Tidied { .. } if mapping.protocol() == Protocol::Ledger => format!(
-                "no write of an earlier phase can arrive now: `keyfold retrofit switch {retrofit} --for-good` moves the writers"
-            ),
+            CompletedStep::Tidied { .. } if mapping.protocol() == Protocol::Ledger => {
+                let for_good = if mapping.reverse().is_ok() { "" } else { " --for-good" };
+                format!(
+                    "no write of an earlier phase can arrive now: `keyfold retrofit switch {retrofit}{for_good}` moves the writers"
+                )
+            }
             CompletedStep::Tidied { swept, revived } => {
                 let kept = match revived {
                     0 => String::new(),

@@ -2,6 +2,7 @@
 
 mod fences;
 mod leaving;
+mod pairs;
 mod placeless;
 
 use super::control::{Phase, RetrofitState};
@@ -280,16 +281,16 @@ fn a_move_changes_ledger_and_both_places_at_once() {
         panic!()
     };
     let places: Vec<_> = writes.iter().map(|write| write.role).collect();
-    assert_eq!(places, [TableRole::Control, TableRole::Target, TableRole::Target]);
+    assert_eq!(places, [TableRole::Control, TableRole::Target, TableRole::Target, TableRole::Control]);
     assert!(
         matches!(&writes[1].action, Action::Delete(key) if key["pk"] == AttributeValue::S("r-joe".to_owned()))
     );
     assert_eq!(put_item(&writes[2])[attributes::OWNER_ATTRIBUTE], AttributeValue::S("S:1".to_owned()));
     // Another item is there: the old place is left first.
-    let released = task.respond(&job, Response::Cancelled(vec![true, true, false]));
+    let released = task.respond(&job, Response::Cancelled(vec![true, true, false, true]));
     assert!(matches!(released, TaskStep::Send(Request::Transact(writes)) if writes.len() == 2));
     assert!(matches!(task.respond(&job, Response::Written), TaskStep::Send(Request::Transact(_))));
-    let blocked = task.respond(&job, Response::Cancelled(vec![true, false]));
+    let blocked = task.respond(&job, Response::Cancelled(vec![true, false, true]));
     assert_eq!(blocked, TaskStep::Done(TaskResult::Blocked));
     let TaskStep::Send(Request::Transact(writes)) = task.park(&job) else { panic!() };
     assert_eq!(Quarantined::read(put_item(&writes[1])).unwrap().code, "target-key-collision");
@@ -679,20 +680,29 @@ fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     let first = |head: &RetrofitState| {
         let job = head.job(job.mapping().clone());
         let mut task = job.apply(&record("5", "1", Some(event("1", "joe"))));
-        let TaskStep::Send(Request::Get { .. }) = task.start(&job) else { panic!("it reads the row") };
-        match task.respond(&job, Response::Item(None)) {
-            TaskStep::Send(Request::Transact(writes)) => (task, job, writes),
-            other => panic!("{other:?}"),
+        let mut step = task.start(&job);
+        let mut reads = 0;
+        loop {
+            let found = match step {
+                TaskStep::Send(Request::Get { role: TableRole::Source, .. }) => Some(event("1", "joe")),
+                TaskStep::Send(Request::Get { .. }) => None,
+                TaskStep::Send(Request::Transact(writes)) => return (task, job, writes, reads),
+                other => panic!("{other:?}"),
+            };
+            reads += 1;
+            step = task.respond(&job, Response::Item(found));
         }
     };
-    let (_, _, before) = first(&started);
-    let (mut task, job, writes) = first(&tidy);
-    assert_eq!((before.len(), writes.len()), (2, 3));
-    assert!(matches!(writes[2].action, Action::Delete(_)) && writes[2].guard == Guard::Absent);
+    // Rows of both keys and the item; then also the seal. Before, only the row is read.
+    let (_, _, before, reads_before) = first(&started);
+    let (mut task, job, writes, reads) = first(&tidy);
+    assert_eq!((before.len(), writes.len()), (3, 4));
+    assert_eq!((reads_before, reads), (1, 4));
+    assert!(matches!(writes[3].action, Action::Delete(_)) && writes[3].guard == Guard::Absent);
     // Sealed: a worker that knows the next generation repeats it. Otherwise only what did not hold is looked at again.
-    let sealed = task.clone().respond(&job, Response::Cancelled(vec![true, true, false]));
+    let sealed = task.clone().respond(&job, Response::Cancelled(vec![true, true, true, false]));
     assert_eq!(sealed, TaskStep::Done(TaskResult::Busy));
-    let again = task.respond(&job, Response::Cancelled(vec![false, true, true]));
+    let again = task.respond(&job, Response::Cancelled(vec![false, true, true, true]));
     assert!(matches!(again, TaskStep::Send(Request::Get { .. })));
 }
 

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::diff::{Diff, entity_name};
-use super::mapping::Mapping;
+use super::mapping::{Mapping, NO_WAY_BACK};
 use super::misfit::Tally;
-use super::quarantine::QuarantineReason;
+use super::source_key::SourceKey;
+use crate::model::Table;
 use crate::value::Item;
 
 /// The results of the trial.
@@ -55,12 +56,17 @@ impl ThereAndBack {
         let came_back = self.came_back.entry(entity.clone()).or_default();
         let carried = self.back.carried(Cow::Borrowed(mapped));
         match &carried {
-            Ok(Some(again)) => {
+            // An item that comes back under another key would be another item.
+            Ok(Some(again)) if is_same_key(mapping.source(), source, again) => {
                 *came_back += 1;
                 self.changes.add(mapping, source, again);
             }
             refused => {
-                let code = refused.as_ref().err().map_or("not-selected", QuarantineReason::code);
+                let code = match refused {
+                    Ok(Some(_)) => NO_WAY_BACK,
+                    Ok(None) => "not-selected",
+                    Err(reason) => reason.code(),
+                };
                 let tally = self.refused.entry((entity, code.to_owned())).or_default();
                 tally.add(mapping.source().key_of(source).as_ref());
             }
@@ -104,4 +110,8 @@ impl ThereAndBack {
             "untried": self.untried().collect::<Vec<_>>(),
         })
     }
+}
+
+fn is_same_key(table: &Table, a: &Item, b: &Item) -> bool {
+    SourceKey::of(table, a) == SourceKey::of(table, b)
 }

@@ -14,7 +14,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use super::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use super::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use super::control;
 use super::job::Job;
 use super::mapping::same_item;
@@ -253,7 +253,7 @@ impl Check {
     /// A scanned target item, to be looked for in the source.
     pub fn of_target(job: &Job, item: Item, options: CheckOptions) -> (Check, CheckStep) {
         let mapping = job.mapping();
-        let of = owner(job, &item);
+        let of = job.owner(&item);
         let key = of.as_ref().and_then(|of| of.item(mapping.source()));
         let mut check = Check::new(key.as_ref().and(of), mapping.target().key_of(&item), options);
         // On the way back: it never was carried over.
@@ -438,7 +438,7 @@ impl Check {
             Source::Wanted { item, .. } => Some(item),
         };
         let target = self.target.as_ref().filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
-        let theirs = target.is_some_and(|item| owner(job, item) != self.of);
+        let theirs = target.is_some_and(|item| job.owner(item) != self.of);
         match (wanted, target) {
             (None, None) => Class::Same,
             // Another source item has taken the place over since the scan.
@@ -450,20 +450,9 @@ impl Check {
             (Some(_), None) if at_target => Class::Same,
             (Some(_), None) => Class::Missing,
             (Some(_), Some(_)) if theirs => Class::Collision,
-            (Some(wanted), Some(item)) if same_item(wanted, item, &[FENCE_ATTRIBUTE, OWNER_ATTRIBUTE]) => {
-                Class::Same
-            }
+            (Some(wanted), Some(item)) if same_item(wanted, item, &OWN_ATTRIBUTES) => Class::Same,
             (Some(_), Some(_)) => Class::Different,
         }
-    }
-}
-
-/// The source item that a target item is of. Once both tables had writers of their own, its key alone says so: what they wrote has
-/// no mark.
-fn owner(job: &Job, target: &Item) -> Option<SourceKey> {
-    match job.rows_decide() {
-        true => SourceKey::of(job.mapping().source(), &job.mapping().origin(target)?),
-        false => job.mapping().owner(target),
     }
 }
 

@@ -232,7 +232,9 @@ impl SimulationState<'_> {
         }
         let target = self.mapping().target();
         let mut named: BTreeMap<String, Option<usize>> = BTreeMap::new();
-        for (_, row) in self.control.iter().filter(|(place, _)| place.starts_with("ledger#")) {
+        // Not the rows of the target's keys.
+        let of_source = format!("ledger#{}#", self.mapping().name());
+        for (_, row) in self.control.iter().filter(|(place, _)| place.starts_with(&of_source)) {
             let Some(at) = LedgerRow::read(row).and_then(|row| row.target) else { continue };
             let Some(AttributeValue::M(source)) = row.get(control::SOURCE_KEY) else { continue };
             named.insert(place(target, &at).into_owned(), Some(number_of(&Item::from(source.clone()))));

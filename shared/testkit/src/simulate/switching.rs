@@ -47,7 +47,7 @@ pub struct SwitchHistory {
     pub trace: Vec<String>,
 }
 
-/// Can the target's key move in the history of this seed? Then writers move once and for all.
+/// Can the target's key move in the history of this seed?
 pub fn has_ledger(seed: u64) -> bool {
     scene::Layout::of(seed) != scene::Layout::Fixed
 }

@@ -34,6 +34,7 @@ impl RetrofitState {
         row.extend(self.stopped_at.map(|seconds| ("stoppedAt", number(seconds))));
         row.extend(self.for_good.then_some(("forGood", AttributeValue::Bool(true))));
         row.extend(self.turned_at.map(|seconds| ("turnedAt", number(seconds))));
+        row.extend(self.turned_in.map(|generation| ("turnedIn", number(generation.number()))));
         row.extend(self.swept.then_some(("swept", AttributeValue::Bool(true))));
         row.extend(self.stream.iter().map(|stream| ("stream", text(stream))));
         row.extend(self.rows_since.map(|seconds| ("rowsSince", number(seconds))));
@@ -82,6 +83,7 @@ impl RetrofitState {
             stopped_at: whole(row, "stoppedAt"),
             for_good: is_true(row, "forGood"),
             turned_at: whole(row, "turnedAt"),
+            turned_in: whole(row, "turnedIn").and_then(Generation::new),
             swept: is_true(row, "swept"),
             fixed_digest: text(row, "fixed")?.to_owned(),
             revising: is_true(row, "revising"),

@@ -57,6 +57,8 @@ pub struct RetrofitState {
     pub for_good: bool,
     /// The second since 1970 at which writers were moved last.
     pub turned_at: Option<u64>,
+    /// The generation that began then.
+    pub turned_in: Option<Generation>,
 }
 
 /// The stream that is followed from the target back to the source.

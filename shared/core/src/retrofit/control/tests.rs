@@ -133,7 +133,7 @@ fn rows_of_every_kind() -> Vec<(&'static str, Item)> {
     let acceptance = Acceptance { because: "b".to_owned(), by: "me".to_owned(), at: 1 };
     let (pass, segment) = (Pass::Backfill, SegmentId::WHOLE);
     let lease = Lease { pass, segment, owner: "me".to_owned(), until_ms: 1 };
-    let ledger = LedgerRow { fence, target: None, removed: None };
+    let ledger = LedgerRow::new(fence);
     let writes = [
         ("head", RetrofitState::started(mapping, None).store(None)),
         ("mark", progress::store_mark(&job, "m")),

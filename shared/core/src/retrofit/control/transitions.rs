@@ -30,6 +30,7 @@ impl RetrofitState {
             stopped_at: None,
             for_good: false,
             turned_at: None,
+            turned_in: None,
         }
     }
 
@@ -175,6 +176,7 @@ impl RetrofitState {
             since: None,
             stopped_at: None,
             for_good: false,
+            turned_in: if turned { generation } else { self.turned_in },
             version: self.version + 1,
             ..self.clone()
         }

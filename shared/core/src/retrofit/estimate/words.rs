@@ -8,7 +8,6 @@ use crate::cost::{Prices, WriteUnits};
 use crate::retrofit::diff::{Diff, DiffLine};
 use crate::retrofit::mapping::{Cause, Mapping, NoWayBack};
 use crate::retrofit::misfit::keys;
-use crate::retrofit::protocol_choice::ProtocolReason;
 use crate::retrofit::there_and_back::{NotCarriedBack, ThereAndBack};
 use crate::value::Item;
 
@@ -75,24 +74,7 @@ impl RetrofitEstimate {
             }
             Ok(_) => "after a `switch`, `switch --back` moves the writers back".to_owned(),
             Err(NoWayBack::SameTable) => "not needed: readers and writers stay".to_owned(),
-            Err(why) => format!("none: {}", why.of(mapping)),
-        }
-    }
-}
-
-impl NoWayBack {
-    /// Why there is no way back, and for which entities.
-    pub fn of(&self, mapping: &Mapping) -> String {
-        let reason = |(entity, reason): (Option<&str>, ProtocolReason)| match entity {
-            Some(entity) => format!("`{entity}`: {reason}"),
-            None => reason.to_string(),
-        };
-        match self {
-            NoWayBack::KeyCanMove => {
-                let reasons: Vec<String> = mapping.moving_keys().into_iter().map(reason).collect();
-                format!("{self} ({})", reasons.join("; "))
-            }
-            why => why.to_string(),
+            Err(why) => format!("none: {}", why),
         }
     }
 }

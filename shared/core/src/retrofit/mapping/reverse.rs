@@ -28,8 +28,6 @@ use crate::value::Item;
 pub enum NoWayBack {
     /// Source and target are one table.
     SameTable,
-    /// The target's key can move: nothing says at once which source item a target item is of.
-    KeyCanMove,
     /// The target lacks this attribute of the source.
     Dropped {
         /// The attribute.
@@ -56,7 +54,6 @@ impl fmt::Display for NoWayBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoWayBack::SameTable => write!(f, "the retrofit reads and writes one table"),
-            NoWayBack::KeyCanMove => write!(f, "the key of a target item can change"),
             NoWayBack::Dropped { attribute } => write!(f, "the retrofit drops `{attribute}`"),
             NoWayBack::Mended { attribute } => {
                 write!(f, "the retrofit changes `{attribute}` where it does not fit")
@@ -86,10 +83,8 @@ impl NoWayBack {
 impl Mapping {
     /// The mapping that carries what the target's writers write back to the source.
     pub fn reverse(&self) -> Result<Mapping, NoWayBack> {
-        match self.protocol {
-            Protocol::InPlace => return Err(NoWayBack::SameTable),
-            Protocol::Ledger => return Err(NoWayBack::KeyCanMove),
-            Protocol::Fenced => {}
+        if self.protocol == Protocol::InPlace {
+            return Err(NoWayBack::SameTable);
         }
         let Retrofit { rename, set, drop, misfits, .. } = &self.retrofit;
         // The source's folded keys are made again.
@@ -139,7 +134,11 @@ impl Mapping {
                 .collect(),
             ..self.retrofit.clone()
         };
-        let written_table = table_with_stored_key(&self.source);
+        let written_table = match self.protocol {
+            // The target's key does not say the source's: that is made of the item's attributes.
+            Protocol::Ledger => self.source.clone(),
+            Protocol::InPlace | Protocol::Fenced => table_with_stored_key(&self.source),
+        };
         Ok(Mapping {
             announced: announced(&retrofit, &self.target, &written_table),
             retrofit,
@@ -211,6 +210,9 @@ impl Mapping {
 
     /// The source's key for a target key, where each fixes the other; `None` where it does not.
     pub fn origin(&self, target_key: &Item) -> Option<Item> {
+        if self.protocol == Protocol::Ledger {
+            return None;
+        }
         if let Some(forward) = &self.forward {
             return forward.target_key(target_key).ok().flatten();
         }
@@ -228,7 +230,7 @@ impl Mapping {
 }
 
 /// No name in a manifest has such a sign.
-fn reverse_name(name: &str) -> String {
+pub(in crate::retrofit) fn reverse_name(name: &str) -> String {
     format!("{name}<")
 }
 

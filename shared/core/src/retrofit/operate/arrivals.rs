@@ -6,6 +6,7 @@
 //! something, the replicator is too far behind for a stop. Of the closed table's records a digest of a few bytes is kept; where these are too
 //! many, that stream is read once more for the items that still lack something.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -15,11 +16,13 @@ use super::effect::{Effect, Reply, StreamedChange};
 use super::outcome::BacklogReport;
 use super::sides::SidesLookup;
 use crate::retrofit::control::{self, RetrofitState};
-use crate::retrofit::drain::{CLOCK_SECONDS_MAX, Newest, Sides, Sign};
+use crate::retrofit::drain::{CLOCK_SECONDS_MAX, Newest, Sides, Sign, is_before_rows};
 use crate::retrofit::fence::Fence;
+use crate::retrofit::generation::Generation;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::protocol::LedgerRow;
+use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::quarantine::{Quarantined, accepted_key};
 use crate::retrofit::record::{ChangeKind, ChangeRecord};
 use crate::retrofit::request::TableRole;
@@ -74,6 +77,20 @@ struct StreamItem {
     pending: Pending,
 }
 
+/// A key of the closed table, where keys can move: the retrofit's last write there is looked for, whichever item it was of.
+#[derive(Debug, Clone, PartialEq)]
+struct ClosedPlace {
+    key: Item,
+    pending: Pending,
+}
+
+/// Places that are being looked up.
+#[derive(Debug, Clone, PartialEq)]
+struct PlaceLookup {
+    names: Vec<SourceKey>,
+    rows: Option<Vec<Option<Item>>>,
+}
+
 /// Items that are being looked up.
 #[derive(Debug, Clone, PartialEq)]
 struct ItemLookup {
@@ -90,12 +107,17 @@ pub(super) struct Arrivals {
     /// The second at which the writers moved last; `None` if the other table was never open.
     turned_at: Option<u64>,
     items: BTreeMap<SourceKey, StreamItem>,
+    /// Where keys can move: the places that items of the streams had or have.
+    places: BTreeMap<SourceKey, ClosedPlace>,
+    /// The generation that began when the writers were moved last.
+    turned_in: Option<Generation>,
     seen_writes: HashSet<u64>,
     /// Digests were dropped: only those of items that lack something are kept.
     seen_writes_dropped: bool,
     /// Items that the streams named so far.
     items_named: u64,
     look: Option<ItemLookup>,
+    place_look: Option<PlaceLookup>,
     /// Records of the closed table that were not examined yet.
     pub(super) unexamined: Vec<ChangeRecord>,
 }
@@ -111,17 +133,20 @@ impl Arrivals {
             roles,
             turned_at: turned_at(head),
             items: BTreeMap::new(),
+            places: BTreeMap::new(),
+            turned_in: head.turned_in,
             seen_writes: HashSet::new(),
             seen_writes_dropped: false,
             items_named: 0,
             look: None,
+            place_look: None,
             unexamined: Vec::new(),
         }
     }
 
     /// From now on by the job of this row.
     pub(super) fn carry_by(&mut self, head: &RetrofitState, job: Arc<Job>) {
-        (self.job, self.turned_at) = (job, turned_at(head));
+        (self.job, self.turned_at, self.turned_in) = (job, turned_at(head), head.turned_in);
     }
 
     /// The table whose writers are to be stopped, and the table that follows it.
@@ -141,6 +166,12 @@ impl Arrivals {
         let expired = record.kind == ChangeKind::Remove { expired: true };
         // The turn has the second of an operator's clock, which may be minutes ahead: a change just after it would count as older.
         let needs_own_write = self.turned_at.is_some_and(|turned| seconds + CLOCK_SECONDS_MAX >= turned);
+        if needs_own_write && self.has_moving_keys() {
+            for image in [&record.old, &record.new].into_iter().flatten() {
+                let mapped = self.job.mapping().carried(Cow::Borrowed(image));
+                mapped.ok().flatten().iter().for_each(|mapped| self.look_at_place(mapped));
+            }
+        }
         match self.items.get_mut(&key) {
             Some(item) => {
                 // Also if it had arrived: its newer change has not.
@@ -166,15 +197,45 @@ impl Arrivals {
     /// A record of the closed table.
     pub(super) fn add_closed_record(&mut self, head: &RetrofitState, change: StreamedChange) {
         let StreamedChange { record, seconds } = change;
-        let origin = self.job.mapping().origin(&record.key);
-        let key = origin.and_then(|key| SourceKey::of(self.job.mapping().source(), &key));
+        let mapping = self.job.mapping();
+        let key = match self.has_moving_keys() {
+            true => SourceKey::of(mapping.target(), &record.key),
+            false => mapping.origin(&record.key).and_then(|key| SourceKey::of(mapping.source(), &key)),
+        };
         // After the digests were dropped only those of known items are kept: all of them would be too many again.
-        if let Some(key) = key.filter(|key| !self.seen_writes_dropped || self.items.contains_key(key)) {
+        if let Some(key) = key.filter(|key| !self.seen_writes_dropped || self.is_named(key)) {
             self.seen_writes.insert(digest(&key, &Sign::of(&record)));
         }
-        // Changes from before every change left a row were carried over without one, by the former direction.
-        if !Newest::of(head, record.sequence.clone(), seconds).may_lack_row {
+        // Changes from before every change left a row were carried over without one, by the former direction. With a ledger, those of the
+        // source have left one from the beginning.
+        let has_row = self.has_moving_keys() && self.job.mapping().is_reverse();
+        if has_row || !is_before_rows(head, seconds) {
             self.unexamined.push(record);
+        }
+    }
+
+    fn has_moving_keys(&self) -> bool {
+        self.job.mapping().protocol() == Protocol::Ledger
+    }
+
+    /// Is this key waited for? Where keys can move, it is one of the closed table.
+    fn is_named(&self, key: &SourceKey) -> bool {
+        if self.has_moving_keys() { self.places.contains_key(key) } else { self.items.contains_key(key) }
+    }
+
+    /// Until the stream shows the retrofit's last write to this place, an application's write before it may be unread.
+    fn look_at_place(&mut self, item: &Item) {
+        let target = self.job.mapping().target();
+        if let (Some(name), Some(key)) = (SourceKey::of(target, item), target.key_of(item)) {
+            self.places.insert(name, ClosedPlace { key, pending: Pending::Unchecked });
+        }
+    }
+
+    /// This key of the closed table was written by a program that should not write.
+    pub(super) fn look_at_late(&mut self, key: &Item) {
+        match self.has_moving_keys() {
+            true => self.look_at_place(key),
+            false => self.job.mapping().origin(key).iter().for_each(|origin| self.look_at(origin)),
         }
     }
 
@@ -203,7 +264,9 @@ impl Arrivals {
 
     /// Is an item still to be seen whose sign may have been dropped?
     pub(super) fn needs_writes_again(&self) -> bool {
-        self.seen_writes_dropped && self.items.values().any(|item| item.pending == Pending::OwnWriteUnseen)
+        let unseen = |pending: Pending| pending == Pending::OwnWriteUnseen;
+        let any = self.items.values().any(|item| unseen(item.pending));
+        self.seen_writes_dropped && (any || self.places.values().any(|place| unseen(place.pending)))
     }
 
     pub(super) fn is_too_far_behind(&self) -> bool {
@@ -211,7 +274,11 @@ impl Arrivals {
     }
 
     pub(super) fn lacks_more_than(&self, count: usize) -> bool {
-        self.lacking().nth(count).is_some()
+        self.lacking().map(|_| ()).chain(self.lacking_places().map(|_| ())).nth(count).is_some()
+    }
+
+    fn lacking_places(&self) -> impl Iterator<Item = (&SourceKey, &ClosedPlace)> {
+        self.places.iter().filter(|(_, place)| place.pending != Pending::Nothing)
     }
 
     fn lacking(&self) -> impl Iterator<Item = (&SourceKey, &StreamItem)> {
@@ -222,15 +289,21 @@ impl Arrivals {
     pub(super) fn look_again(&mut self) {
         let lacking = self.items.values_mut().filter(|item| item.pending != Pending::Nothing);
         lacking.for_each(|item| item.pending = Pending::Unchecked);
+        let lacking = self.places.values_mut().filter(|place| place.pending != Pending::Nothing);
+        lacking.for_each(|place| place.pending = Pending::Unchecked);
     }
 
     /// Everything that is known is looked up again.
     pub(super) fn look_at_all(&mut self) {
         self.items.values_mut().for_each(|item| item.pending = Pending::Unchecked);
+        self.places.values_mut().for_each(|place| place.pending = Pending::Unchecked);
     }
 
     /// Forgets items that lack nothing, if there are too many.
     pub(super) fn forget(&mut self) {
+        if self.places.len() > KEPT_MAX {
+            self.places.retain(|_, place| place.pending != Pending::Nothing);
+        }
         if self.items.len() <= KEPT_MAX {
             return;
         }
@@ -244,7 +317,7 @@ impl Arrivals {
 
     /// Starts a lookup of unchecked items if there are enough, or of all of them. True if a lookup is in progress.
     pub(super) fn begin_look(&mut self, all: bool) -> bool {
-        if self.look.is_some() {
+        if self.look.is_some() || self.place_look.is_some() {
             return true;
         }
         let fresh = self.items.iter().filter(|(_, item)| item.pending == Pending::Unchecked).take(LOOK_ITEMS);
@@ -253,12 +326,54 @@ impl Arrivals {
         // While a stream is being read, only full lookups start: one for each page would make a round of many shards slow.
         if keys.len() == LOOK_ITEMS || (all && !keys.is_empty()) {
             self.look = Some(ItemLookup { keys, sides: SidesLookup::of(items) });
+            return true;
         }
-        self.look.is_some()
+        let fresh = self.places.iter().filter(|(_, place)| place.pending == Pending::Unchecked);
+        let names: Vec<_> = fresh.take(LOOK_ITEMS).map(|(name, _)| name.clone()).collect();
+        if names.len() == LOOK_ITEMS || (all && !names.is_empty()) {
+            self.place_look = Some(PlaceLookup { names, rows: None });
+        }
+        self.place_look.is_some()
+    }
+
+    fn next_of_places(&self, look: &PlaceLookup) -> Effect {
+        match &look.rows {
+            None => {
+                let key = |name| LedgerRow::place_key(self.job.mapping(), name);
+                Effect::Read { table: TableRole::Control, keys: look.names.iter().map(key).collect() }
+            }
+            Some(_) => {
+                let key = |name| self.places.get(name).map(|place: &ClosedPlace| place.key.clone());
+                Effect::Read { table: self.roles[1], keys: look.names.iter().filter_map(key).collect() }
+            }
+        }
+    }
+
+    /// Did the closed table's stream show the retrofit's last write to each of these places, if it wrote there since the writers moved?
+    fn take_places(&mut self, mut look: PlaceLookup, items: Vec<Option<Item>>) {
+        let Some(rows) = &look.rows else {
+            look.rows = Some(items);
+            self.place_look = Some(look);
+            return;
+        };
+        for ((name, row), item) in look.names.iter().zip(rows).zip(&items) {
+            let row = row.as_ref().and_then(LedgerRow::read).filter(|row| row.generation >= self.turned_in);
+            let sign = row.and_then(|row| match item {
+                Some(item) => Fence::on(item).map(|fence| Sign::Fence(Some(fence))),
+                None => row.removed.map(|fence| Sign::Removed(Some(fence))),
+            });
+            let is_shown = sign.is_none_or(|sign| self.seen_writes.contains(&digest(name, &sign)));
+            if let Some(place) = self.places.get_mut(name) {
+                place.pending = if is_shown { Pending::Nothing } else { Pending::OwnWriteUnseen };
+            }
+        }
     }
 
     /// The next effect of the lookup in progress.
     pub(super) fn next(&self) -> Option<Effect> {
+        if let Some(look) = &self.place_look {
+            return Some(self.next_of_places(look));
+        }
         let look = self.look.as_ref()?;
         Some(look.sides.next(&self.job, self.roles).unwrap_or_else(|| {
             // Entries of the quarantine with their acceptances, for the items that are out or differ.
@@ -275,6 +390,9 @@ impl Arrivals {
 
     pub(super) fn take(&mut self, context: &OperationContext, reply: Reply) {
         let Reply::Items(items) = reply else { unreachable!("{reply:?} does not answer a look") };
+        if let Some(look) = self.place_look.take() {
+            return self.take_places(look, items);
+        }
         let Some(mut look) = self.look.take() else { unreachable!("a look asked for it") };
         if look.sides.next(&self.job, self.roles).is_none() {
             return self.accept(&look, &items);
@@ -315,7 +433,9 @@ impl Arrivals {
             change.as_ref().is_none_or(|change| self.job.has_arrived(change, sides))
         };
         // A table that was never open has only the retrofit's writes, and its stream is not read: the stop would wait for ever.
-        let is_unseen = || self.turned_at.is_some() && item.needs_own_write && !is_shown();
+        // Where keys can move, this is asked of each place.
+        let is_unseen =
+            || self.turned_at.is_some() && !self.has_moving_keys() && item.needs_own_write && !is_shown();
         match () {
             // Time to live goes on during a stop. The other table's own deletes what is left there. Changes before that have to
             // arrive: its record would be noted as late.
@@ -356,7 +476,8 @@ impl Arrivals {
 
     /// Does nothing lack anything? Only once all was looked up.
     pub(super) fn is_empty(&self) -> bool {
-        self.look.is_none() && self.lacking().next().is_none()
+        let is_looking = self.look.is_some() || self.place_look.is_some();
+        !is_looking && self.lacking().next().is_none() && self.lacking_places().next().is_none()
     }
 
     /// Items that have not arrived, whose newest change was before this second: tasks that carry them over. A replicator that is behind
@@ -383,7 +504,7 @@ impl Arrivals {
             items: self.items_named,
             waiting: count(&[Pending::NotArrived, Pending::NotAccepted, Pending::Unchecked]),
             differing: count(&[Pending::Different]),
-            unseen: count(&[Pending::OwnWriteUnseen]),
+            unseen: count(&[Pending::OwnWriteUnseen]) + self.lacking_places().count() as u64,
             first: self.lacking().take(NAMED_MAX).map(|(key, _)| key.clone()).collect(),
         }
     }

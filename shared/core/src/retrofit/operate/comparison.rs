@@ -107,29 +107,29 @@ impl Comparing {
     fn scanned(&mut self, items: Vec<Item>, last: Option<Item>) -> CompareStep {
         self.after = last;
         let mapping = self.job.mapping();
-        let key = |item: &Item| match self.second {
-            false => mapping.source().key_of(item),
-            // Items that cannot belong to this retrofit are skipped.
-            true if !mapping.may_own(item) => None,
-            true => self.origin(item),
-        };
-        let keyed = items.into_iter().filter_map(|item| Some((key(&item)?, item)));
-        let (keys, items): (Vec<Item>, Vec<Item>) = keyed.unzip();
+        // Once both tables had writers, an item without a counterpart was not written by the retrofit.
+        let (first, unnamed) = (!self.second, self.second && self.job.rows_decide());
+        let (mut keyed, mut without) = (Vec::new(), Vec::new());
+        for item in items {
+            let key = match first {
+                true => mapping.source().key_of(&item),
+                // Items that cannot belong to this retrofit are skipped.
+                false if !mapping.may_own(&item) => continue,
+                false => self.job.owner(&item).and_then(|of| of.item(mapping.source())),
+            };
+            match key {
+                Some(key) => keyed.push((key, item)),
+                None if unnamed => without.extend(SourceKey::of(mapping.target(), &item)),
+                None => {}
+            }
+        }
+        without.into_iter().for_each(|key| self.differs(key));
+        let (keys, items): (Vec<Item>, Vec<Item>) = keyed.into_iter().unzip();
         self.found.items += if self.second { 0 } else { keys.len() as u64 };
         match (keys.is_empty(), self.second) {
             (true, _) => self.go_on(),
             (false, false) => CompareStep::Sides(SidesLookup::of_sources(keys, items)),
             (false, true) => CompareStep::Sides(SidesLookup::of_targets(keys, items)),
-        }
-    }
-
-    /// The key of the item that this one was made of.
-    fn origin(&self, item: &Item) -> Option<Item> {
-        let mapping = self.job.mapping();
-        // Until the target had its own writers, items without marks do not belong to the retrofit.
-        match self.job.rows_decide() {
-            true => mapping.origin(&mapping.target().key_of(item)?),
-            false => mapping.owner(item)?.item(mapping.source()),
         }
     }
 

@@ -112,8 +112,8 @@ impl Examining {
                         continue;
                     }
                     done.insert(at);
-                    if let Some(origin) = arrivals.job().mapping().origin(&key).filter(|_| result.is_late()) {
-                        arrivals.look_at(&origin);
+                    if result.is_late() {
+                        arrivals.look_at_late(&key);
                     }
                 }
                 let mut at = 0;

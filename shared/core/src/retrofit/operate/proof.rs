@@ -70,8 +70,8 @@ impl Proving {
     /// Keys of the items that were written once more, in the table that changes are carried from. Each has a row from now on, and what
     /// had arrived without one is to be looked at again.
     pub(super) fn rewritten(&self) -> impl Iterator<Item = Item> {
-        let mapping = self.job.mapping();
-        self.rewritten.iter().filter_map(|item| mapping.origin(&mapping.target().key_of(item)?))
+        let source = self.job.mapping().source();
+        self.rewritten.iter().filter_map(|item| self.job.owner(item)?.item(source))
     }
 
     fn question(&self) -> String {

@@ -9,7 +9,9 @@ use super::gate_check::GateCheck;
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Passes, Rows, Seals, Store, Stored, advance};
 use crate::retrofit::control::{self, Phase, RetrofitState};
+use crate::retrofit::drain::CLOCK_SECONDS_MAX;
 use crate::retrofit::gates::Gate;
+use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::segment::Pass;
 
 /// The pause between two reads of the leases.
@@ -88,7 +90,9 @@ impl TidyMachine {
             // By the row first: a repair that begins now belongs to this phase.
             (Phase::Tidying | Phase::Tidy, None) => TidyStage::Sealing(Seals::of_former(head)),
             (Phase::Tidying | Phase::Tidy, Some(since)) if !self.waited => {
-                TidyStage::Waiting { until_ms: settled_ms(context, since) }
+                // Until then, by any clock, the records of those requests are older than the rows.
+                let more = if head.leaves_tombstones() { 0 } else { 2 * context.limits.clock_skew_ms };
+                TidyStage::Waiting { until_ms: settled_ms(context, since) + more }
             }
             // Deletes leave no tombstone from here on. A write in flight that knows nothing of rows would bring a deleted item back.
             (Phase::Tidying, Some(_)) => self.enter(context, Phase::Tidy),
@@ -96,7 +100,7 @@ impl TidyMachine {
             (Phase::Tidy, Some(_)) if head.leaves_tombstones() => {
                 TidyStage::Sweeping(Passes::of(&[Pass::Tidy], false))
             }
-            (Phase::Tidy, Some(_)) => store(context, head.swept()),
+            (Phase::Tidy, Some(_)) => store(context, swept(context)),
             _ => over(match head.to(first) {
                 Err(error) => context.control_error(&error),
                 Ok(_) => unreachable!("only `running` leads there"),
@@ -150,7 +154,7 @@ impl TidyMachine {
             }
             (TidyStage::Sweeping(passes), reply) => {
                 self.counts = advance(passes, context, reply)?;
-                store(context, context.head().swept())
+                store(context, swept(context))
             }
             (stage, reply) => unreachable!("{reply:?} does not answer {stage:?}"),
         })
@@ -198,6 +202,20 @@ fn store(context: &OperationContext, next: RetrofitState) -> TidyStage {
 /// A backfill reads the row once and writes by it for as long as it runs: the wait for requests begins when it is over.
 fn read_leases(context: &OperationContext) -> TidyStage {
     TidyStage::Leases(Rows::of(vec![control::leases_partition(context.mapping.rows_name())]))
+}
+
+fn swept(context: &OperationContext) -> RetrofitState {
+    let next = context.head().swept();
+    match next.protocol {
+        // Only now no write of the first phase is under way, whose record would be called late. Changes of the target's writers come after
+        // this second, by any clock: counted as from before the rows, they would not be examined.
+        Protocol::Ledger => {
+            let skew = context.limits.clock_skew_ms / 1_000;
+            let since = context.seconds().saturating_sub(CLOCK_SECONDS_MAX + skew);
+            RetrofitState { rows_since: Some(since), ..next }
+        }
+        Protocol::InPlace | Protocol::Fenced => next,
+    }
 }
 
 fn leases(context: &OperationContext, rows: &[crate::value::Item]) -> TidyStage {

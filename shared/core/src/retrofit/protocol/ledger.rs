@@ -1,16 +1,16 @@
 //! Another table, where the target's key can move: a row of the ledger says where each source item is, and changes in
 //! one transaction with the target.
 //!
-//! What holds after every transaction: the target items that a source item owns are exactly the one its row names.
-//!
-//! Once the retrofit is tidied, each transaction also asks that its generation be open still ([`seal`]): so none is carried out once
-//! the writers have moved.
+//! What holds after every transaction: the target items that a source item owns are exactly the one its row names; and the row of
+//! its place names the source item. Once the retrofit is tidied, [`paired`](super::paired) goes on with these rows.
 
+use super::place::stamp;
 use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::attributes::OWNER_ATTRIBUTE;
 use crate::retrofit::control;
 use crate::retrofit::fence::{Epoch, Fence};
+use crate::retrofit::generation::Generation;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::{Mapping, same_item};
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined, map_of};
@@ -23,18 +23,47 @@ use crate::value::{AttributeValue, Item};
 /// How often one item's row may change under our hands before the item is left for later.
 const ROUNDS_MAX: u32 = 8;
 
-/// A row of the ledger.
+/// A row of the ledger. Where keys can move, a key of the target has one too, in the partition of the way back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerRow {
-    /// How new the state is that was carried over.
+    /// How new the state is that was carried from the item to the other table.
     pub fence: Fence,
-    /// Where the source item is in the target; `None` if it is not there.
+    /// Where the item is in the other table; `None` if it is not there.
     pub target: Option<Item>,
-    /// The fence of the target item that was deleted last: by this the deletion is known again on the target's stream.
+    /// The fence of the target item that was deleted last: by this the deletion is known again on the target's stream. Where keys can
+    /// move: the same of the row's own key, once its table follows the other one.
     pub removed: Option<Fence>,
+    /// Where keys can move: the fence that the item with this key got last, while its table followed the other one.
+    pub shown: Option<Fence>,
+    /// Where keys can move: the newest such fence whose item another program deleted or replaced. A deletion of that item or of one
+    /// before it is not known to be the retrofit's, whatever was removed since.
+    pub lost: Option<Fence>,
+    /// The generation in which that was.
+    pub generation: Option<Generation>,
+    /// Another one after every write of the row, by whichever item's task.
+    pub stamp: Option<String>,
 }
 
 impl LedgerRow {
+    /// A row that names nothing.
+    pub fn new(fence: Fence) -> LedgerRow {
+        LedgerRow {
+            fence,
+            target: None,
+            removed: None,
+            shown: None,
+            lost: None,
+            generation: None,
+            stamp: None,
+        }
+    }
+
+    /// The key of the row of a target's key.
+    pub fn place_key(mapping: &Mapping, place: &SourceKey) -> Item {
+        let partition = control::ledger_partition(&mapping.other_rows_name(), &place.row_key());
+        control::key(&partition, control::LEDGER_SORT)
+    }
+
     /// The key of a source item's row.
     pub fn key(mapping: &Mapping, source: &SourceKey) -> Item {
         control::key(&control::ledger_partition(mapping.rows_name(), &source.row_key()), control::LEDGER_SORT)
@@ -43,12 +72,19 @@ impl LedgerRow {
     /// Reads a row; `None` if it is invalid.
     pub fn read(row: &Item) -> Option<LedgerRow> {
         let fence = Fence::read(row.get(control::FENCE)?)?;
-        let target = match row.get(control::TARGET_KEY) {
+        let key = |name: &str| match row.get(name) {
             Some(AttributeValue::M(key)) => Some(Item::from(key.clone())),
             _ => None,
         };
-        let removed = row.get(control::REMOVED).and_then(Fence::read);
-        Some(LedgerRow { fence, target, removed })
+        Some(LedgerRow {
+            fence,
+            target: key(control::TARGET_KEY),
+            removed: row.get(control::REMOVED).and_then(Fence::read),
+            shown: row.get(control::SHOWN).and_then(Fence::read),
+            lost: row.get(control::LOST).and_then(Fence::read),
+            generation: control::whole(row, control::GENERATION).and_then(Generation::new),
+            stamp: control::text(row, control::STAMP).map(str::to_owned),
+        })
     }
 
     /// The write that puts it over the row that was read, if that one is still there.
@@ -59,24 +95,44 @@ impl LedgerRow {
         source: &SourceKey,
         key: &Item,
     ) -> Write {
-        let guard = match known {
-            Some(known) => Guard::equals(control::FENCE, known.fence.value()),
-            None => Guard::Absent,
-        };
-        Write { role: TableRole::Control, action: Action::Put(self.item(mapping, source, key)), guard }
+        self.put(LedgerRow::key(mapping, source), key, LedgerRow::guard(known))
     }
 
-    fn item(&self, mapping: &Mapping, source: &SourceKey, key: &Item) -> Item {
-        let mut row = control::row(LedgerRow::key(mapping, source));
+    /// The same for the row of a target's key.
+    pub(in crate::retrofit) fn put_place(
+        &self,
+        known: Option<&LedgerRow>,
+        mapping: &Mapping,
+        place: &SourceKey,
+        key: &Item,
+    ) -> Write {
+        self.put(LedgerRow::place_key(mapping, place), key, LedgerRow::guard(known))
+    }
+
+    /// Is the row as it was read?
+    fn guard(known: Option<&LedgerRow>) -> Guard {
+        match known.map(|known| (&known.stamp, &known.fence)) {
+            Some((Some(stamp), _)) => Guard::equals(control::STAMP, AttributeValue::S(stamp.clone())),
+            Some((None, fence)) => Guard::equals(control::FENCE, fence.value()),
+            None => Guard::Absent,
+        }
+    }
+
+    fn put(&self, row_key: Item, key: &Item, guard: Guard) -> Write {
+        let mut row = control::row(row_key);
         row.insert(control::FENCE, self.fence.value());
         row.insert(control::SOURCE_KEY, AttributeValue::M(map_of(key)));
-        if let Some(target) = &self.target {
-            row.insert(control::TARGET_KEY, AttributeValue::M(map_of(target)));
+        row.extend(self.target.iter().map(|key| (control::TARGET_KEY, AttributeValue::M(map_of(key)))));
+        let fences =
+            [(control::REMOVED, &self.removed), (control::SHOWN, &self.shown), (control::LOST, &self.lost)];
+        for (name, fence) in fences {
+            row.extend(fence.iter().map(|fence| (name, fence.value())));
         }
-        if let Some(removed) = &self.removed {
-            row.insert(control::REMOVED, removed.value());
-        }
-        row
+        row.extend(
+            self.generation.map(|generation| (control::GENERATION, control::number(generation.number()))),
+        );
+        row.extend(self.stamp.iter().map(|stamp| (control::STAMP, AttributeValue::S(stamp.clone()))));
+        Write { role: TableRole::Control, action: Action::Put(row), guard }
     }
 }
 
@@ -126,6 +182,8 @@ enum MovePart {
     Row,
     Old,
     New,
+    /// The row of the new place.
+    PlaceRow,
 }
 
 impl Move {
@@ -202,7 +260,7 @@ impl Move {
         self.phase = MovePhase::Parking;
         let fence = self.next_fence(job);
         let entry = Quarantined::item(&self.key, &self.source, &QuarantineReason::Collision, fence.clone());
-        let row = self.put_row(job, &LedgerRow { fence, target: None, removed: None });
+        let row = self.put_row(job, LedgerRow::new(fence));
         // Row, item and entry change together: after a crash in between, an item would be in neither the target nor the quarantine.
         let entry = (!self.recorded).then(|| entry.enter(job.mapping()));
         self.send(job, [Some(row), self.delete_old(job), entry])
@@ -256,7 +314,8 @@ impl Move {
             (MovePhase::ReadingTarget, Response::Item(item)) => self.know_target(job, item.as_ref()),
             (MovePhase::Moving, Response::Written) => Turn::Done(TaskResult::Written),
             (MovePhase::Releasing, Response::Written) => {
-                self.row = Some(LedgerRow { fence: self.released_fence(job), target: None, removed: None });
+                let released = LedgerRow::new(self.released_fence(job));
+                self.row = Some(self.stamped(job, released));
                 self.move_on(job)
             }
             (MovePhase::Parking, Response::Written) => {
@@ -367,7 +426,10 @@ impl Move {
     fn parts(&self, job: &Job) -> Vec<MovePart> {
         let mut parts = vec![MovePart::Row];
         parts.extend(self.leaves(job).then_some(MovePart::Old));
-        parts.extend(self.wanted.is_some().then_some(MovePart::New));
+        if self.new_key(job).is_some() {
+            // Also where it was before: during the tidying another item can have taken the place over, and this one's row still names it.
+            parts.extend([MovePart::New, MovePart::PlaceRow]);
+        }
         parts
     }
 
@@ -379,14 +441,15 @@ impl Move {
 
     fn write(&self, job: &Job, part: MovePart) -> Write {
         match part {
-            MovePart::Row => self.put_row(
-                job,
-                &LedgerRow { fence: self.next_fence(job), target: self.new_key(job), removed: None },
-            ),
+            MovePart::Row => {
+                let target = self.new_key(job);
+                self.put_row(job, LedgerRow { target, ..LedgerRow::new(self.next_fence(job)) })
+            }
             MovePart::Old => match self.delete_old(job) {
                 Some(write) => write,
                 None => unreachable!("`parts` has an old place only where there is one"),
             },
+            MovePart::PlaceRow => self.put_place_row(job),
             MovePart::New => Write {
                 role: TableRole::Target,
                 action: Action::Put(self.wanted.clone().unwrap_or_default()),
@@ -396,10 +459,29 @@ impl Move {
         }
     }
 
-    fn put_row(&self, job: &Job, row: &LedgerRow) -> Write {
+    fn put_row(&self, job: &Job, row: LedgerRow) -> Write {
         // The row decides which of two workers goes first. Without this guard both move the item, and one of its two copies
         // stays for ever: no row names it.
-        row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key)
+        self.stamped(job, row).put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key)
+    }
+
+    fn stamped(&self, job: &Job, row: LedgerRow) -> LedgerRow {
+        let stamp = stamp(job, &self.source, &row.fence.to_string());
+        LedgerRow { stamp: Some(stamp), ..row }
+    }
+
+    /// The new place names the item. The guards of row and item decide, so this needs none.
+    fn put_place_row(&self, job: &Job) -> Write {
+        let key = self.new_key(job).unwrap_or_default();
+        let Some(place) = SourceKey::of(job.mapping().target(), &key) else {
+            unreachable!("`parts` has a new place only where there is one")
+        };
+        // Nothing was carried from there.
+        let row = LedgerRow::new(Fence::of_scan(Epoch::FIRST));
+        let stamp = stamp(job, &self.source, &self.next_fence(job).to_string());
+        let row = LedgerRow { target: Some(self.key.clone()), stamp: Some(stamp), ..row };
+        let any = Guard::AbsentOr(is(control::SORT, Comparison::Exists(true)));
+        Write { guard: any, ..row.put_place(None, job.mapping(), &place, &key) }
     }
 
     fn delete_old(&self, job: &Job) -> Option<Write> {
@@ -439,8 +521,7 @@ impl Move {
     fn release(&mut self, job: &Job) -> Turn {
         self.phase = MovePhase::Releasing;
         self.released = true;
-        let row =
-            self.put_row(job, &LedgerRow { fence: self.released_fence(job), target: None, removed: None });
+        let row = self.put_row(job, LedgerRow::new(self.released_fence(job)));
         self.send(job, [Some(row), self.delete_old(job)])
     }
 

@@ -266,7 +266,7 @@ impl Rowed {
     fn row_put(&self, fence: Fence, gone: bool) -> LedgerRow {
         let removed =
             if gone { Some(fence.clone()) } else { self.row.as_ref().and_then(|row| row.removed.clone()) };
-        LedgerRow { fence, target: None, removed }
+        LedgerRow { removed, ..LedgerRow::new(fence) }
     }
 
     /// The row with this fence. It keeps the fence of the last item that was deleted here: by it the deletion is known again
@@ -277,7 +277,7 @@ impl Rowed {
             Some(target) if gone => Fence::on(target),
             _ => before,
         };
-        LedgerRow { fence, target: None, removed }
+        LedgerRow { removed, ..LedgerRow::new(fence) }
     }
 
     /// A record always writes: its fence must be in the row, or a task that read the source before could still write

@@ -86,12 +86,9 @@ fn rows(mapping: &Mapping, phase: Phase) -> Vec<(&'static str, RetrofitState)> {
     let rowed = RetrofitState { phase, generation: Some(Generation::FIRST), ..started };
     let reverse_stream = Some(ReverseStream { stream: "back".to_owned(), epoch: Epoch::FIRST });
     let returned = RetrofitState { reverse_stream, swept: true, ..rowed.clone() };
-    let tidied = mapping.protocol() == Protocol::Fenced;
-    let ledger = mapping.protocol() == Protocol::Ledger;
+    let tidied = mapping.protocol() != Protocol::InPlace;
     match phase {
-        Phase::Tidy if ledger => vec![("", rowed.clone()), (", swept", rowed.swept())],
-        Phase::Closing | Phase::Settled if ledger => vec![("", rowed.swept())],
-        Phase::Tidying if tidied => vec![("", rowed)],
+        Phase::Tidying if mapping.protocol() == Protocol::Fenced => vec![("", rowed)],
         Phase::Tidy if tidied => vec![("", rowed.clone()), (", swept", rowed.swept())],
         Phase::Closing | Phase::Reversed | Phase::Returning | Phase::Settled if tidied => {
             vec![("", returned)]
@@ -109,12 +106,11 @@ fn steps(head: &RetrofitState) -> Vec<CompletedStep> {
     match head.phase {
         Phase::Running => vec![CompletedStep::Started, CompletedStep::Undone, CompletedStep::Revised],
         Phase::Tidying | Phase::Finalising => Vec::new(),
-        Phase::Tidy if head.swept && head.protocol == Protocol::Ledger => {
-            vec![CompletedStep::Tidied { swept: 0, revived: 0 }, CompletedStep::Undone]
-        }
-        Phase::Settled if head.protocol == Protocol::Ledger => {
-            vec![CompletedStep::MovedForGood { items: 7, milliseconds: 12_345 }]
-        }
+        Phase::Tidy if head.swept && head.protocol == Protocol::Ledger => vec![
+            CompletedStep::Tidied { swept: 0, revived: 0 },
+            CompletedStep::Turned { items: 7, milliseconds: 12_345 },
+            CompletedStep::Undone,
+        ],
         Phase::Tidy if head.swept => vec![
             CompletedStep::Tidied { swept: 3, revived: 0 },
             CompletedStep::Tidied { swept: 3, revived: 2 },

@@ -3,6 +3,7 @@
 use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
+use crate::retrofit::attributes::FENCE_ATTRIBUTE;
 use crate::retrofit::{Epoch, Mapping};
 use crate::value::AttributeValue;
 

@@ -3,17 +3,17 @@
 use std::rc::Rc;
 
 use keyfold_core::condition::{Comparison, Condition, Path};
-use keyfold_core::retrofit::control::{Direction, Phase, SORT};
+use keyfold_core::retrofit::control::{Direction, PARTITION, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Action, Epoch, Fence, Guard, ItemTask, Job, Quarantined, Request, Response, SequenceNumber, TableRole,
-    TaskResult, TaskStep, Tracking, Write, control,
+    Action, Epoch, Fence, Guard, ItemTask, Job, LedgerRow, Quarantined, Request, Response, SequenceNumber,
+    TableRole, TaskResult, TaskStep, Tracking, Write, control,
 };
-use keyfold_core::value::Item;
+use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::work::writes;
 use super::mutant::SwitchMutant;
-use super::scene::{Due, Jobs, KEYS, control_partition, index, other};
+use super::scene::{Due, Jobs, KEYS, Layout, control_partition, index, other};
 use super::work::{Errand, Look, Work, Zombie};
 use super::world::PassRun;
 use super::world::{LateWrite, World, natural, number_of};
@@ -60,19 +60,19 @@ impl World {
             return Vec::new();
         }
         let stream = &self.streams[index(side)];
-        let of = |number: usize| {
-            let first = stream.iter().position(|record| record.number == number && !record.dealt_with)?;
-            let open = !self.busy[index(side)][number] && stream[first].visible_at <= self.turns;
+        let of = |place: usize| {
+            let first = stream.iter().position(|record| record.place == place && !record.dealt_with)?;
+            let open = !self.busy[index(side)][place] && stream[first].visible_at <= self.turns;
             open.then_some(first)
         };
-        (0..KEYS).filter_map(of).collect()
+        (0..self.scene.keys(side).len()).filter_map(of).collect()
     }
 
     /// A function gets a batch that begins with this record.
     pub(super) fn deliver(&mut self, side: Direction, first: usize) {
-        let number = self.streams[index(side)][first].number;
+        let place = self.streams[index(side)][first].place;
         let stream = &self.streams[index(side)];
-        let seen = |at: &usize| stream[*at].number == number && stream[*at].visible_at <= self.turns;
+        let seen = |at: &usize| stream[*at].place == place && stream[*at].visible_at <= self.turns;
         let of_item: Vec<usize> = (first..stream.len()).filter(seen).collect();
         let (due, remembered) = self.remembered_delivery(side);
         match due {
@@ -87,12 +87,12 @@ impl World {
                     records.iter().for_each(|at| self.streams[index(side)][*at].dealt_with = true);
                     return;
                 }
-                self.busy[index(side)][number] = true;
+                self.busy[index(side)][place] = true;
                 let records = Some((side, records));
                 self.start(task, Errand { records, remembered, ..Errand::of(job, side) });
             }
             Due::Late { job, epoch } => {
-                self.busy[index(side)][number] = true;
+                self.busy[index(side)][place] = true;
                 let task = job.late(&self.streams[index(side)][first].record, epoch);
                 let (records, late) = (Some((side, vec![first])), Some((side, first)));
                 self.start(task, Errand { records, late, remembered, ..Errand::of(job, other(side)) });
@@ -182,7 +182,7 @@ impl World {
 
     /// A person takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
-        let switched = self.head.phase == self.scene.switched();
+        let switched = self.head.phase == Phase::Reversed;
         let forward = switched && self.bites(SwitchMutant::RepairsForward);
         let phase = if forward { Phase::Tidy } else { self.head.phase };
         let (job, lead) = match phase {
@@ -202,7 +202,13 @@ impl World {
                 // Or an item is written once more, so that a stream shows it.
                 let there = self.item(other(lead), number).filter(|_| again && self.head.keeps_rows());
                 let rewrite = there.and_then(|item| job.rewrite(item));
-                rewrite.or_else(|| Some(job.repair(&self.key(lead, number))))
+                rewrite.or_else(|| {
+                    // Also a key that has no item now.
+                    let keys = self.scene.keys(lead);
+                    Some(job.repair(
+                        &keys[if keys.len() == KEYS { number } else { self.random.below(keys.len()) }],
+                    ))
+                })
             }
         };
         let Some(task) = task else { return };
@@ -223,9 +229,7 @@ impl World {
         let Some(entry) = self.quarantine(job.mapping().rows_name()).into_iter().next() else { return };
         // A person saw the entry.
         let side = other(lead);
-        let numbers = (0..KEYS).filter(|number| entry.key.as_ref() == Some(&self.key(side, *number)));
-        let numbers: Vec<usize> = numbers.collect();
-        let seen = |write: &&mut LateWrite| write.side == side && numbers.contains(&write.number);
+        let seen = |write: &&mut LateWrite| write.side == side && entry.key.as_ref() == Some(&write.key);
         self.late.iter_mut().filter(seen).for_each(|write| write.said = true);
         self.carry_to_the_end(job.dismiss(&entry), &job, side);
     }
@@ -270,7 +274,7 @@ impl World {
         for at in records {
             let record = &mut self.streams[index(side)][at];
             record.dealt_with |= settled;
-            self.busy[index(side)][record.number] = false;
+            self.busy[index(side)][record.place] = false;
         }
     }
 
@@ -376,6 +380,9 @@ impl World {
         if let Some(image) = self.image_of(work) {
             return Some(Response::Item(image));
         }
+        if let Some(item) = self.unlike(work) {
+            return Some(Response::Item(item));
+        }
         let partition = |request: &Request| match request {
             Request::Write(write) => Some(partition_of(write)),
             Request::Get { key, .. } => Some(control_partition(key)),
@@ -401,6 +408,38 @@ impl World {
         let image = self.streams[index(*side)][*records.last()?].record.new.clone();
         let there = self.at(*side, key).cloned();
         (image != there && self.bites(SwitchMutant::RecordImage)).then_some(image)
+    }
+
+    /// Where keys can move: what a weakened protocol reads of an item that has a place, or of the row of a place that is left.
+    fn unlike(&mut self, work: &Work) -> Option<Option<Item>> {
+        let Request::Get { role, key } = &work.request else { return None };
+        let (side, records) = work.errand.records.as_ref().filter(|_| work.errand.late.is_none())?;
+        let own = self.streams[index(*side)][*records.last()?].record.key.clone();
+        match role {
+            TableRole::Source if *key != own && self.has(SwitchMutant::HolderUnread) => {
+                self.bites += u64::from(self.at(*side, key).is_some());
+                Some(None)
+            }
+            TableRole::Control if self.has(SwitchMutant::OneSidedCounts) => {
+                let place = format!("ledger#{}#", work.errand.job.mapping().other_rows_name());
+                let mut row = self.row(key).filter(|_| control_partition(key).starts_with(&place))?.clone();
+                let named = self.row_of_key(*side, &own).and_then(LedgerRow::read)?.target?;
+                let of_left = match row.get(control::SOURCE_KEY) {
+                    Some(AttributeValue::M(left)) => Item::from(left.clone()) == named,
+                    _ => false,
+                };
+                let own = AttributeValue::M(
+                    own.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+                );
+                let other = of_left && row.get(control::TARGET_KEY).is_some_and(|target| *target != own);
+                other.then(|| {
+                    self.bites += 1;
+                    row.insert(control::TARGET_KEY.to_owned(), own);
+                    Some(row)
+                })
+            }
+            _ => None,
+        }
     }
 
     /// A row that a weakened protocol does not look at, or reads otherwise.
@@ -438,7 +477,22 @@ impl World {
                 self.bites += u64::from(self.row(super::super::store::key_in(&write.action)).is_some());
                 continue;
             }
+            let is_moving = self.scene.layout != Layout::Fixed;
+            let of_place = format!("ledger#{}#", self.mapping_from(lead).other_rows_name());
+            let of_place = is_moving && partition.starts_with(&of_place);
+            if of_place && self.has(SwitchMutant::PlaceRowKept) {
+                self.bites += 1;
+                continue;
+            }
             let mut write = write.clone();
+            if is_moving && self.has(SwitchMutant::FreedUnguarded) && is_freeing(&write, of_place) {
+                let there = match write.role {
+                    TableRole::Control => self.row(super::super::store::key_in(&write.action)),
+                    _ => self.at(other(lead), super::super::store::key_in(&write.action)),
+                };
+                self.bites += u64::from(!write.guard.holds(there));
+                write.guard = anything();
+            }
             if partition.starts_with("ledger#") && self.has(SwitchMutant::NoRowGuard) {
                 let holds = write.guard.holds(self.row(super::super::store::key_in(&write.action)));
                 self.bites += u64::from(!holds);
@@ -479,7 +533,16 @@ fn puts_an_item(request: &Request) -> bool {
     }
 }
 
+/// Does it empty a place of the table that follows, or is it the row of such a place?
+fn is_freeing(write: &Write, of_place: bool) -> bool {
+    match (&write.action, write.role) {
+        (Action::Put(row), TableRole::Control) => of_place && !row.contains_key(control::TARGET_KEY),
+        (Action::Delete(_), TableRole::Target) => true,
+        _ => false,
+    }
+}
+
 /// Whatever is there.
 fn anything() -> Guard {
-    Guard::AbsentOr(Condition::Is(Path::attribute(SORT), Comparison::Exists(true)))
+    Guard::AbsentOr(Condition::Is(Path::attribute(PARTITION), Comparison::Exists(true)))
 }

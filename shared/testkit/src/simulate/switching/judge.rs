@@ -2,15 +2,15 @@
 
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::control::{self, Direction, Phase};
-use keyfold_core::retrofit::drain::Newest;
-use keyfold_core::retrofit::{Fence, LedgerRow};
+use keyfold_core::retrofit::drain::is_before_rows;
+use keyfold_core::retrofit::{ChangeRecord, Fence, LedgerRow};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
 use super::super::work::short;
 use super::scene::Layout;
 use super::scene::{KEYS, index, other};
-use super::world::{LateWrite, World, natural};
+use super::world::{LateWrite, Published, World, natural};
 
 impl World {
     /// The open table holds what its last writer wrote, and no reader of it meets a tombstone.
@@ -36,7 +36,10 @@ impl World {
             let (there, wanted) = (said(&there), said(&self.expected[number]));
             self.fail(format!("k{number} of {side:?} is {there}, and its last writer wrote {wanted}"));
         }
-        if self.places(number).count() > 1 {
+        // A late writer of the target can put it at another place, until that is put right. Not while readers are there.
+        let is_late = |(of, at): &(usize, usize)| *of == 1 && self.streams[1][*at].number == number;
+        let can_be_late = side != Direction::Reverse && self.leaked.iter().any(is_late);
+        if self.places(number).count() > 1 && !can_be_late {
             self.fail(format!("k{number} is at two places of the target"));
         }
         let buried =
@@ -44,12 +47,19 @@ impl World {
         if buried && !self.head.leaves_tombstones() {
             self.fail(format!("a reader of the target meets a tombstone at k{number}"));
         }
-        let carried = self.carried(side, self.expected[number].as_ref());
         let mut late = std::mem::take(&mut self.late);
         for write in late.iter_mut().filter(|write| write.number == number && write.side == other(side)) {
-            write.said |= carried == self.seen(write.side, write.new.as_ref());
+            write.said |= self.said_at(&write.key, number) == self.seen(write.side, write.new.as_ref());
         }
         self.late = late;
+    }
+
+    /// This place of the other table as the open table's items require it; the item of this number first.
+    fn said_at(&self, key: &Item, number: usize) -> Option<Item> {
+        let (side, table) = (self.truth_of, self.model(other(self.truth_of)));
+        let all = std::iter::once(number).chain(0..KEYS);
+        let all = all.filter_map(|number| self.carried(side, self.expected[number].as_ref()));
+        all.into_iter().find(|item| table.key_of(item).as_ref() == Some(key))
     }
 
     /// Everything has drained.
@@ -67,7 +77,9 @@ impl World {
             let wanted = self.carried(open, self.item(open, number).map(natural).as_ref());
             let closed = self.item(other(open), number).map(natural);
             let same = wanted == self.seen(other(open), closed.as_ref());
-            if !same && !self.is_parked(other(open), number) && !self.copied_late[number] {
+            let same = same && self.places(number).count() <= 1;
+            let is_known = self.is_parked(other(open), &self.key(other(open), number));
+            if !same && !is_known && !self.copied_late[number] {
                 return Err(Violation::new(format!("at rest, k{number} is not the same on both sides")));
             }
         }
@@ -75,8 +87,9 @@ impl World {
             // In quarantine it stands where a person sees it: no switch begins before it is dealt with.
             let is_known = write.said
                 || self.is_noted(write)
-                || self.is_parked(write.side, write.number)
-                || self.looks_own(write);
+                || self.is_parked(write.side, &write.key)
+                || self.looks_own(write)
+                || self.is_of_others(write);
             if !is_known {
                 return Err(Violation::new(format!(
                     "a late write of k{} to {:?} in turn {} is neither carried over nor noted, nor in quarantine",
@@ -90,12 +103,24 @@ impl World {
 
     /// A limit: an old copy was put back and deleted by the retrofit, so a late deletion of what it is a copy of is taken for its own.
     fn looks_own(&self, write: &LateWrite) -> bool {
-        let mut records = self.streams[index(write.side)].iter();
-        let of_write = records.find(|published| {
-            published.number == write.number && published.record.sequence == write.sequence
-        });
-        let old = of_write.and_then(|published| published.record.old.as_ref());
+        let old = self.record_of(write).and_then(|record| record.old.as_ref());
         write.new.is_none() && old.is_some_and(|old| self.looks_removed(write.side, write.number, old))
+    }
+
+    /// Where keys can move: the source's programs go on to write what the retrofit does not take, at keys that no item of the target has.
+    fn is_of_others(&self, write: &LateWrite) -> bool {
+        let is_taken = |item: &Item| self.scene.mapping.selects(item);
+        let images = self.record_of(write).map(|record| [&record.old, &record.new]);
+        let none_is_taken = images.is_some_and(|images| !images.into_iter().flatten().any(is_taken));
+        self.scene.layout != Layout::Fixed
+            && write.side == Direction::Forward
+            && write.new.is_some()
+            && none_is_taken
+    }
+
+    fn record_of(&self, write: &LateWrite) -> Option<&ChangeRecord> {
+        let mut records = self.streams[index(write.side)].iter().map(|published| &*published.record);
+        records.find(|record| record.key == write.key && record.sequence == write.sequence)
     }
 
     /// No item has a mark, unless marks were to stay or an application put one back.
@@ -114,10 +139,16 @@ impl World {
     /// Each row of a ledger says where its item is.
     fn check_ledger(&self) -> Result<(), Violation> {
         for number in (0..KEYS).filter(|_| self.scene.layout != Layout::Fixed) {
-            let row = self.row_of(Direction::Forward, number).and_then(LedgerRow::read);
+            let named = |side: Direction, key: &Item| {
+                self.row_of_key(side, key).and_then(LedgerRow::read).and_then(|row| row.target)
+            };
+            let own = self.scene.source_key(number);
+            // Two rows that name each other.
+            let place = named(Direction::Forward, own)
+                .filter(|place| named(Direction::Reverse, place).as_ref() == Some(own));
             let there = self.item(Direction::Reverse, number);
-            let place = there.and_then(|item| self.scene.mapping.target().key_of(item));
-            if row.and_then(|row| row.target) != place {
+            let there = there.and_then(|item| self.scene.mapping.target().key_of(item));
+            if place != there && !self.copied_late[number] {
                 return Err(Violation::new(format!("the ledger does not say where k{number} is")));
             }
         }
@@ -126,10 +157,9 @@ impl World {
 
     /// Is the item in the quarantine of the direction that leads from this side? Only a person empties it: the next
     /// switch waits for that.
-    fn is_parked(&self, side: Direction, number: usize) -> bool {
-        let key = self.key(side, number);
-        let Some(mapping) = self.mapping_from(side) else { return false };
-        self.quarantine(mapping.rows_name()).iter().any(|entry| entry.key.as_ref() == Some(&key))
+    fn is_parked(&self, side: Direction, key: &Item) -> bool {
+        let entries = self.quarantine(self.mapping_from(side).rows_name());
+        entries.iter().any(|entry| entry.key.as_ref() == Some(key))
     }
 
     /// Each note is of a late write, or of one that came after a stop.
@@ -137,7 +167,7 @@ impl World {
         for row in self.notes() {
             let fits = |side: Direction| {
                 let records = self.streams[index(side)].iter().enumerate();
-                let fits = |(_, record): &(usize, &super::world::Published)| {
+                let fits = |(_, record): &(usize, &Published)| {
                     is_of(row, record.record.sequence.padded())
                         && row.get(control::SOURCE_KEY) == Some(&map(&record.record.key))
                 };
@@ -152,9 +182,9 @@ impl World {
 
     fn may_be_late(&self, side: Direction, number: usize, at: usize) -> bool {
         let published = &self.streams[index(side)][at];
-        let sequence = &published.record.sequence;
+        let ChangeRecord { sequence, key, .. } = &*published.record;
         // A limit: changes of the first phase left no row.
-        if Newest::of(&self.head, sequence.clone(), published.written_at).may_lack_row {
+        if is_before_rows(&self.head, published.written_at) {
             return true;
         }
         // A limit: while the tidying begins, an item can be written without a row. Its fence is newer than that of its row then, and the
@@ -164,15 +194,21 @@ impl World {
             return true;
         }
         let known =
-            |write: &LateWrite| write.side == side && write.number == number && write.sequence == *sequence;
+            |write: &LateWrite| write.side == side && write.key == *key && write.sequence == *sequence;
         // A limit: an old copy's fence can hide that what came after it is the retrofit's own.
-        if self.copied[index(side)][number] {
+        if self.is_copied(side, number) {
             return true;
         }
         // Of an item with a late write, a deletion of the retrofit's own may be noted too.
-        let leaked =
-            |(of, at): &(usize, usize)| *of == index(side) && self.streams[*of][*at].number == number;
+        let leaked = |(of, at): &(usize, usize)| {
+            *of == index(side) && World::is_same(&self.streams[*of][*at], published)
+        };
         self.late.iter().any(known) || self.leaked.iter().any(leaked)
+    }
+
+    /// Are these of one item or of one key?
+    fn is_same(a: &Published, b: &Published) -> bool {
+        a.number == b.number || a.place == b.place
     }
 
     fn notes(&self) -> impl Iterator<Item = &Item> {
@@ -181,7 +217,7 @@ impl World {
     }
 
     fn is_noted(&self, write: &LateWrite) -> bool {
-        let key = map(&self.key(write.side, write.number));
+        let key = map(&write.key);
         let new = |row: &Item| match row.get(control::NEW) {
             Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
             _ => None,

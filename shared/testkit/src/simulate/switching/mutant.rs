@@ -79,13 +79,20 @@ SwitchMutant {
     RestoreUnseen = "restore-unseen",
     /// An operator does not ask whether another one was faster.
     HeadUnguarded = "head-unguarded",
+    /// Where keys can move: a place is taken over from an item that wants it still.
+    HolderUnread = "holder-unread",
+    /// The same: the row of a place is not changed with it.
+    PlaceRowKept = "place-row-kept",
+    /// The same: a place that another item has since is emptied.
+    OneSidedCounts = "one-sided-counts",
+    /// The same: a place is emptied whatever its row says by then.
+    FreedUnguarded = "freed-unguarded",
 }
 }
 
 impl SwitchMutant {
-    /// The mutants that a history with a ledger can catch. Nothing leads back from there; and a weakened drain does no harm,
-    /// because a switch for good compares both sides exactly. A wait left out does none either: each write asks for its row as it was read.
-    pub const OF_LEDGER: [SwitchMutant; 10] = [
+    /// The mutants that a history with a ledger must catch. A wait left out does no harm there: each write asks for its row as it was read.
+    pub const OF_LEDGER: [SwitchMutant; 14] = [
         SwitchMutant::NoSeal,
         SwitchMutant::RepairsUnsealed,
         SwitchMutant::NoRowGuard,
@@ -96,6 +103,10 @@ impl SwitchMutant {
         SwitchMutant::RepairsForward,
         SwitchMutant::DiscardForgotten,
         SwitchMutant::HeadUnguarded,
+        SwitchMutant::HolderUnread,
+        SwitchMutant::PlaceRowKept,
+        SwitchMutant::OneSidedCounts,
+        SwitchMutant::FreedUnguarded,
     ];
 
     /// The one with this name.

@@ -287,7 +287,7 @@ impl World {
         let writers = if self.by_policy { Writers::Policy(vec![ROLE.to_owned()]) } else { Writers::Attested };
         Switch {
             back,
-            for_good: self.scene.switched() == Phase::Settled,
+            for_good: false,
             writers: Some(writers),
             unproven: true,
             check: false,

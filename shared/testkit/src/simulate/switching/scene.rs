@@ -15,6 +15,7 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::store::key_in;
+use super::world::VALUES;
 
 const TABLES: &str = r#"
 [tables.old]
@@ -66,6 +67,8 @@ const MOVING: u64 = 6;
 
 /// How many items there can be.
 pub(super) const KEYS: usize = 3;
+/// The most keys that a table can have.
+pub(super) const PLACES_MAX: usize = KEYS * VALUES.len();
 
 /// A table that has writers: the source, whose records lead there, or the target, whose records lead back.
 pub(super) fn index(side: Direction) -> usize {
@@ -117,12 +120,11 @@ impl Layout {
 pub(super) struct Scene {
     pub(super) layout: Layout,
     pub(super) mapping: Mapping,
-    /// `None` where the target's key can move.
-    back: Option<Mapping>,
+    back: Mapping,
     pub(super) control_table: Table,
-    source_keys: [Item; KEYS],
-    /// `None` where they can move.
-    target_keys: Option<[Item; KEYS]>,
+    source_keys: Vec<Item>,
+    /// All that items can have there.
+    target_keys: Vec<Item>,
 }
 
 impl Scene {
@@ -135,11 +137,9 @@ impl Scene {
             let Ok(mapping) = Mapping::of(&model, layout.retrofit()) else {
                 unreachable!("it is in the text above")
             };
-            let back = mapping.reverse().ok();
-            let source_keys = std::array::from_fn(source_key);
-            let target_keys = back.as_ref().map(|back| {
-                std::array::from_fn(|number| back.origin(&source_key(number)).unwrap_or_default())
-            });
+            let Ok(back) = mapping.reverse() else { unreachable!("it drops nothing") };
+            let source_keys = (0..KEYS).map(source_key).collect();
+            let target_keys = target_keys(&mapping, layout);
             let control_table = control::table("control");
             Scene { layout, mapping, back, control_table, source_keys, target_keys }
         })
@@ -161,14 +161,30 @@ impl Scene {
 
     /// The key of an item of the target, if it cannot move.
     pub(super) fn target_key(&self, number: usize) -> Option<&Item> {
-        self.target_keys.as_ref().map(|keys| &keys[number])
+        (self.layout == Layout::Fixed).then(|| &self.target_keys[number])
     }
 
-    /// How items of this side's table become those of the other one, if they do.
-    pub(super) fn mapping_from(&self, side: Direction) -> Option<&Mapping> {
+    /// All keys that items of this side's table can have.
+    pub(super) fn keys(&self, side: Direction) -> &[Item] {
         match side {
-            Direction::Forward => Some(&self.mapping),
-            Direction::Reverse => self.back.as_ref(),
+            Direction::Forward => &self.source_keys,
+            Direction::Reverse => &self.target_keys,
+        }
+    }
+
+    /// Which of them this is: records of one key have an order.
+    pub(super) fn place(&self, side: Direction, key: &Item) -> usize {
+        match self.keys(side).iter().position(|known| *known == *key) {
+            Some(place) => place,
+            None => unreachable!("all keys are known"),
+        }
+    }
+
+    /// How items of this side's table become those of the other one.
+    pub(super) fn mapping_from(&self, side: Direction) -> &Mapping {
+        match side {
+            Direction::Forward => &self.mapping,
+            Direction::Reverse => &self.back,
         }
     }
 
@@ -179,11 +195,6 @@ impl Scene {
             Layout::Fixed => RetrofitState { rows_since: Some(1), ..tidied(&started).swept() },
             Layout::Moving | Layout::Crowded => started,
         }
-    }
-
-    /// The phase in which the target's writers may write.
-    pub(super) fn switched(&self) -> Phase {
-        if self.back.is_some() { Phase::Reversed } else { Phase::Settled }
     }
 }
 
@@ -277,8 +288,8 @@ fn asked(scene: &Scene) -> BTreeSet<String> {
         unreachable!("it is the first")
     };
     let jobs = Jobs::of(&head);
-    let there = (0..KEYS).filter_map(|number| asked_by(&jobs.there, scene.source_key(number)));
-    let back = (0..KEYS).filter_map(|number| asked_by(jobs.back.as_deref()?, scene.target_key(number)?));
+    let there = scene.source_keys.iter().filter_map(|key| asked_by(&jobs.there, key));
+    let back = scene.target_keys.iter().filter_map(|key| asked_by(jobs.back.as_deref()?, key));
     there.chain(back).collect()
 }
 
@@ -311,6 +322,25 @@ pub(super) fn control_partition(key: &Item) -> String {
 /// The key of an item of the source.
 fn source_key(number: usize) -> Item {
     Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]))
+}
+
+/// The keys of the target's items: of each item, and where they can move, of each value.
+fn target_keys(mapping: &Mapping, layout: Layout) -> Vec<Item> {
+    let item = |number: usize, value: &str| {
+        let source = source_key(number);
+        let others = [("a".to_owned(), text(value)), ("kind".to_owned(), text("in"))];
+        let item: HashMap<_, _> =
+            source.iter().map(|(name, value)| (name.to_string(), value.clone())).chain(others).collect();
+        let there = mapping.target_item(&Item::from(item)).ok().flatten();
+        there.and_then(|there| mapping.target().key_of(&there)).unwrap_or_default()
+    };
+    let (numbers, values) = match layout {
+        Layout::Fixed => (KEYS, 1),
+        Layout::Moving => (KEYS, VALUES.len()),
+        Layout::Crowded => (1, VALUES.len()),
+    };
+    let all = VALUES[..values].iter().flat_map(|value| (0..numbers).map(move |number| (number, *value)));
+    all.map(|(number, value)| item(number, value)).collect()
 }
 
 pub(super) fn text(value: &str) -> AttributeValue {

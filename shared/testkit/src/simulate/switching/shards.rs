@@ -17,9 +17,9 @@ const ENDED_TURNS_MAX: usize = 100;
 const LISTED_TURNS_MAX: usize = 6;
 
 impl World {
-    /// The open shard that has an item's records.
-    pub(super) fn shard_of(&self, at: usize, number: usize) -> usize {
-        let has = |shard: &SimulatedShard| !shard.closed && shard.numbers.contains(&number);
+    /// The open shard that has a key's records.
+    pub(super) fn shard_of(&self, at: usize, place: usize) -> usize {
+        let has = |shard: &SimulatedShard| !shard.closed && shard.numbers.contains(&place);
         self.shards[at].iter().rposition(has).unwrap_or(0)
     }
 

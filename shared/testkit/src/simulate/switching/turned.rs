@@ -46,9 +46,9 @@ impl World {
         // then, unless the former table's writers wrote the item too: then both sides were compared. It makes no difference where only late
         // writers wrote the item here since.
         let of_item = self.streams[index(side)].iter().filter(|record| record.number == number);
-        let newest = of_item.map(|record| &record.record.sequence).next_back();
+        let newest = of_item.map(|record| (&record.record.key, &record.record.sequence)).next_back();
         let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
-        let intact = of_late.map(|write| &write.sequence).next_back() == newest;
+        let intact = of_late.map(|write| (&write.key, &write.sequence)).next_back() == newest;
         let early: Vec<&mut LateWrite> = self
             .late
             .iter_mut()
@@ -66,10 +66,11 @@ impl World {
         };
         for write in late.into_iter().skip(arrived) {
             let Published { record, visible_at, .. } = &self.streams[index(former)][write.at];
-            let (sequence, visible_at) = (record.sequence.clone(), *visible_at);
+            let (key, sequence, visible_at) = (record.key.clone(), record.sequence.clone(), *visible_at);
             self.late.push(LateWrite {
                 side: former,
                 number,
+                key,
                 sequence,
                 new: write.new,
                 visible_at,
@@ -90,7 +91,7 @@ impl World {
 
     /// The item of the other table for an item of this one; the same for all items without a place there.
     pub(super) fn carried(&self, side: Direction, state: Option<&Item>) -> Option<Item> {
-        self.mapping_from(side)?.target_item(state?).ok().flatten()
+        self.mapping_from(side).target_item(state?).ok().flatten()
     }
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.

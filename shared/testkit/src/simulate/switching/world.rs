@@ -18,7 +18,7 @@ use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
 use super::mutant::SwitchMutant;
-use super::scene::{Jobs, KEYS, Layout, Scene, index, other, text};
+use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, index, other, text};
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
 
@@ -89,6 +89,8 @@ pub(super) struct SwitchFaults {
 pub(super) struct Published {
     pub(super) record: Rc<ChangeRecord>,
     pub(super) number: usize,
+    /// Which of the table's keys it is of: records of one key have an order.
+    pub(super) place: usize,
     /// The turn from which on it is in the stream.
     pub(super) visible_at: u64,
     pub(super) dealt_with: bool,
@@ -103,6 +105,8 @@ pub(super) struct Published {
 pub(super) struct LateWrite {
     pub(super) side: Direction,
     pub(super) number: usize,
+    /// The key that was written.
+    pub(super) key: Item,
     pub(super) sequence: SequenceNumber,
     pub(super) new: Option<Item>,
     /// The turn from which on its record is in the stream.
@@ -165,8 +169,8 @@ pub(super) struct World {
     stream_numbers: [usize; 2],
     /// The turn in which changes were last lost with a stream of the source.
     pub(super) lost_at: Option<u64>,
-    /// The newest sequence number of each item: only those of one item have an order.
-    pub(super) sequences: [[u64; KEYS]; 2],
+    /// The newest sequence number of each key: only those of one key have an order.
+    pub(super) sequences: [[u64; PLACES_MAX]; 2],
     /// Whose writers may write.
     pub(super) open: Option<Direction>,
     /// Whose writers wrote last.
@@ -180,8 +184,8 @@ pub(super) struct World {
     pub(super) zombies: Vec<Zombie>,
     /// Records of writers who should have stopped, by their stream.
     pub(super) leaked: Vec<(usize, usize)>,
-    /// Items of a stream that a function has at work.
-    pub(super) busy: [[bool; KEYS]; 2],
+    /// Keys of a stream that a function has at work.
+    pub(super) busy: [[bool; PLACES_MAX]; 2],
     pub(super) operators: Vec<Operator>,
     /// What two functions remember of the row.
     pub(super) looks: [Option<Look>; 2],
@@ -245,7 +249,7 @@ impl World {
         if whole_way {
             world.head = RetrofitState::started(&world.scene.mapping, Some("s1"));
         }
-        world.sequences = [world.first_numbers(), world.first_numbers()];
+        world.sequences = [Direction::Forward, Direction::Reverse].map(|side| world.first_numbers(side));
         world.begin();
         world
     }
@@ -259,7 +263,8 @@ impl World {
         trace: bool,
     ) -> World {
         let scene = Scene::of(layout);
-        let shards = [(); 2].map(|()| SimulatedShard::first(&mut random, 0));
+        let shards = [Direction::Forward, Direction::Reverse]
+            .map(|side| SimulatedShard::first(&mut random, scene.keys(side).len(), 0));
         World {
             random,
             faults,
@@ -287,7 +292,7 @@ impl World {
             backup: None,
             stream_numbers: [1; 2],
             lost_at: None,
-            sequences: [[0; KEYS]; 2],
+            sequences: [[0; PLACES_MAX]; 2],
             open: Some(Direction::Forward),
             truth_of: Direction::Forward,
             expected: Default::default(),
@@ -314,8 +319,12 @@ impl World {
     }
 
     /// They have nothing to do with each other across items, as those of different shards.
-    fn first_numbers(&mut self) -> [u64; KEYS] {
-        [(); KEYS].map(|()| self.random.below(3) as u64 * 45 + 3)
+    fn first_numbers(&mut self, side: Direction) -> [u64; PLACES_MAX] {
+        let mut numbers = [0; PLACES_MAX];
+        for number in numbers.iter_mut().take(self.scene.keys(side).len()) {
+            *number = self.random.below(3) as u64 * 45 + 3;
+        }
+        numbers
     }
 
     /// Disables a table's stream and enables it again. The target's records are processed before that; lost records of the
@@ -329,9 +338,9 @@ impl World {
         self.end_stream(at);
         self.stream_begins[at] = self.streams[at].len();
         self.shard_begins[at].push(self.shards[at].len());
-        let first = SimulatedShard::first(&mut self.random, self.turns);
+        let first = SimulatedShard::first(&mut self.random, self.scene.keys(side).len(), self.turns);
         self.shards[at].extend(first);
-        self.sequences[at] = self.first_numbers();
+        self.sequences[at] = self.first_numbers(side);
         if side == Direction::Forward {
             self.lost_at = Some(self.turns);
         }
@@ -520,8 +529,9 @@ impl World {
         self.changed = true;
         let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
         let number = item.as_ref().or(old.as_ref()).map(number_of)?;
-        self.sequences[at][number] += self.random.between(1, 4) as u64;
-        let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][number].to_string()) else {
+        let place = self.scene.place(side, &key);
+        self.sequences[at][place] += self.random.between(1, 4) as u64;
+        let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][place].to_string()) else {
             unreachable!("these are digits")
         };
         let kind = match (&old, &item) {
@@ -532,13 +542,14 @@ impl World {
         let hidden = self.faults.hidden && self.random.chance(if self.faults.flood { 50 } else { 20 });
         let delay = if hidden { self.random.between(20, HIDDEN_TURNS_MAX) as u64 } else { 0 };
         // Records of one shard come in their order, and those of its children after them.
-        let (shard, written_at) = (self.shard_of(at, number), self.seconds());
+        let (shard, written_at) = (self.shard_of(at, place), self.seconds());
         let lineage = self.lineage(at, shard);
         let before = self.streams[at].iter().filter(|record| lineage.contains(&record.shard));
         let visible_at = before.map(|record| record.visible_at).chain([self.turns + delay]).max();
         let record = Rc::new(ChangeRecord { sequence, key: key.clone(), kind, old, new: item.clone() });
         let visible_at = visible_at.unwrap_or_default();
-        self.streams[at].push(Published { record, number, visible_at, dealt_with: false, shard, written_at });
+        let dealt_with = false;
+        self.streams[at].push(Published { record, number, place, visible_at, dealt_with, shard, written_at });
         self.tables[at].set(table, &key, item);
         Some(self.streams[at].len() - 1)
     }
@@ -614,14 +625,26 @@ impl World {
 
     /// The row of an item, for the direction that leads from this side.
     pub(super) fn row_of(&self, side: Direction, number: usize) -> Option<&Item> {
-        let mapping = self.mapping_from(side)?;
-        let source = SourceKey::of(mapping.source(), &self.key(side, number))?;
+        self.row_of_key(side, &self.key(side, number))
+    }
+
+    /// The same by its key.
+    pub(super) fn row_of_key(&self, side: Direction, key: &Item) -> Option<&Item> {
+        let mapping = self.mapping_from(side);
+        let source = SourceKey::of(mapping.source(), key)?;
         self.row(&LedgerRow::key(mapping, &source))
     }
 
     /// How items of this side's table become those of the other one.
-    pub(super) fn mapping_from(&self, side: Direction) -> Option<&'static Mapping> {
+    pub(super) fn mapping_from(&self, side: Direction) -> &'static Mapping {
         self.scene.mapping_from(side)
+    }
+
+    /// Was an old copy put back whose fence can pass for the retrofit's own, where this item is concerned?
+    pub(super) fn is_copied(&self, side: Direction, number: usize) -> bool {
+        // Where two items can want one place, the next record of the place can be the other one's.
+        let any = side == Direction::Reverse && self.scene.layout == Layout::Crowded;
+        self.copied[index(side)][number] || (any && self.copied[index(side)].contains(&true))
     }
 
     /// A writer of this table writes; does it go against the stop?
@@ -675,47 +698,57 @@ impl World {
             let said = new.map_or("nothing".to_owned(), short);
             format!("{}writer of {side:?}: k{number} is {said}", if leaked { "LATE " } else { "" })
         });
-        let before = self.item(side, number).cloned();
-        let Some(at) = self.store_item(side, number, new) else { return };
-        let hidden = self.streams[index(side)][at].visible_at > self.turns;
-        if leaked || hidden {
+        for at in self.store_item(side, number, new) {
+            self.written(side, number, at, leaked);
+        }
+    }
+
+    /// An application made this change.
+    fn written(&mut self, side: Direction, number: usize, at: usize, leaked: bool) {
+        let Published { record, visible_at, .. } = &self.streams[index(side)][at];
+        let (record, visible_at) = (Rc::clone(record), *visible_at);
+        if leaked || visible_at > self.turns {
             self.leaked.push((index(side), at));
         }
-        let (stored, new) = (new.cloned(), new.map(natural));
-        let as_retrofit = match &stored {
-            None => self.expiring || before.is_some_and(|item| self.looks_removed(side, number, &item)),
-            Some(stored) => looks_newer(before.as_ref(), stored),
+        let new = record.new.as_ref().map(natural);
+        let as_retrofit = match (&record.new, &record.old) {
+            (None, old) => {
+                self.expiring || old.as_ref().is_some_and(|item| self.looks_removed(side, number, item))
+            }
+            (Some(stored), old) => looks_newer(old.as_ref(), stored),
         };
         if self.truth_of == side {
             self.expected[number].clone_from(&new);
             self.written[number].push(TrueWrite { at, new, leaked, as_retrofit });
         } else {
-            let Published { record, visible_at, .. } = &self.streams[index(side)][at];
-            let (sequence, visible_at) = (record.sequence.clone(), *visible_at);
-            let turn = self.turns;
-            self.late.push(LateWrite { side, number, sequence, new, visible_at, turn, said: as_retrofit });
+            let ChangeRecord { sequence, key, .. } = (*record).clone();
+            let (turn, said) = (self.turns, as_retrofit);
+            self.late.push(LateWrite { side, number, key, sequence, new, visible_at, turn, said });
         }
     }
 
-    /// Stores the item at its place, if no other item is there; where it was before, nothing stays. Gives the record's place back.
-    fn store_item(&mut self, side: Direction, number: usize, new: Option<&Item>) -> Option<usize> {
+    /// Stores the item at its place, if no other item is there; where it was before, nothing stays. Gives the records' places back.
+    fn store_item(&mut self, side: Direction, number: usize, new: Option<&Item>) -> Vec<usize> {
         let before = self.item(side, number).and_then(|item| self.model(side).key_of(item));
         let key = new.and_then(|new| self.model(side).key_of(new));
-        let Some(key) = key else { return self.set(side, &before?, None) };
-        if self.at(side, &key).is_some_and(|there| number_of(there) != number) {
-            return None;
+        if key.as_ref().and_then(|key| self.at(side, key)).is_some_and(|there| number_of(there) != number) {
+            return Vec::new();
         }
-        if let Some(before) = before.filter(|before| *before != key) {
-            self.set(side, &before, None);
-        }
-        self.set(side, &key, new.cloned())
+        let left = before.filter(|before| Some(before) != key.as_ref());
+        let left = left.and_then(|left| self.set(side, &left, None));
+        let put = key.and_then(|key| self.set(side, &key, new.cloned()));
+        left.into_iter().chain(put).collect()
     }
 
     /// A limit of the protocol: the deletion of an old copy, whose fence the retrofit deleted before, is taken for its own.
     pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
-        let row = self.row_of(other(side), number).and_then(LedgerRow::read);
+        let row = match self.scene.layout {
+            Layout::Fixed => self.row_of(other(side), number),
+            Layout::Moving | Layout::Crowded => self.row_of_key(side, item),
+        };
         let fence = Fence::on(item);
-        self.copied[index(side)][number] && fence.is_some() && row.is_some_and(|row| fence <= row.removed)
+        let removed = row.and_then(LedgerRow::read).is_some_and(|row| fence <= row.removed);
+        self.is_copied(side, number) && fence.is_some() && removed
     }
 }
 
@@ -801,7 +834,7 @@ pub(super) struct PassRun {
 #[derive(Debug, Clone)]
 pub(super) struct SimulatedShard {
     pub(super) parent: Option<usize>,
-    /// The items that it has records of.
+    /// The keys that it has records of.
     pub(super) numbers: Vec<usize>,
     pub(super) closed: bool,
     /// The turn from which on readers see that it has ended.
@@ -811,13 +844,13 @@ pub(super) struct SimulatedShard {
 }
 
 impl SimulatedShard {
-    /// The shards of a stream that begins: one for all items, or one for each.
-    pub(super) fn first(random: &mut Random, turns: u64) -> Vec<SimulatedShard> {
+    /// The shards of a stream that begins: one for all keys, or one for each.
+    pub(super) fn first(random: &mut Random, keys: usize, turns: u64) -> Vec<SimulatedShard> {
         let shard =
             |numbers| SimulatedShard { parent: None, numbers, closed: false, ended_at: 0, listed_at: turns };
         match random.chance(50) {
-            true => vec![shard((0..KEYS).collect())],
-            false => (0..KEYS).map(|number| shard(vec![number])).collect(),
+            true => vec![shard((0..keys).collect())],
+            false => (0..keys).map(|number| shard(vec![number])).collect(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::index::fixture::item;
 use crate::manifest::parse;
+use crate::retrofit::protocol_choice::moving_keys;
 use crate::retrofit::{Mapping, Protocol};
 use crate::value::Item;
 
@@ -77,7 +78,8 @@ fn with(from: &str, to: &str) -> Mapping {
 /// Why each entity's key can move.
 fn reasons(mapping: &Mapping) -> Vec<String> {
     let reason = |(entity, reason): (Option<&str>, _)| format!("{}: {reason}", entity.unwrap_or("-"));
-    mapping.moving_keys().into_iter().map(reason).collect()
+    let moving = moving_keys(&mapping.retrofit, &mapping.source, &mapping.target);
+    moving.into_iter().map(reason).collect()
 }
 
 fn key_of<'i>(item: &'i Item, names: [&str; 2]) -> [&'i str; 2] {

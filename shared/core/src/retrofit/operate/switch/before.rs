@@ -116,8 +116,7 @@ impl SwitchMachine {
 
     fn check_way_back(&self, context: &OperationContext) -> Option<Outcome> {
         let why = context.mapping.reverse().err().filter(|_| self.to != Phase::Settled)?;
-        let reason = why.of(&context.mapping);
-        let message = format!("retrofit `{}` has no way back: {reason}", context.mapping.name());
+        let message = format!("retrofit `{}` has no way back: {why}", context.mapping.name());
         Some(Outcome::refused("no-way-back", message).hinted(why.hint()))
     }
 

@@ -4,6 +4,7 @@ use super::faults_tests::played;
 use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
+use crate::retrofit::tests::changed;
 
 /// The target does not fold `total`. On the way back the source's index does, and a total of five digits does not fit its key.
 const SHOP: &str = r##"
@@ -86,11 +87,10 @@ fn writers_who_move_for_good_need_no_trial() {
 }
 
 #[test]
-fn a_key_that_can_move_is_named_before_anything_is_read() {
-    let mut world = World::tidy("rekeyed");
+fn a_dropped_attribute_is_named_before_anything_is_read() {
+    let mut world = World::of(changed("rekeyed", "to = \"keyed\"", "to = \"keyed\"\ndrop = [\"junk\"]"));
     let outcome = world.drive(Command::Switch(by_policy())).unwrap();
     assert_eq!((outcome.end, &*outcome.code), (End::Refused, "no-way-back"));
-    let reason = "(the target's key contains `resourceId`, which can change)";
-    assert!(outcome.message.contains(reason), "{}", outcome.text());
+    assert!(outcome.message.contains("the retrofit drops `junk`"), "{}", outcome.text());
     assert!(!world.effects.contains(&"page"), "{:?}", world.effects);
 }
