@@ -6,7 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
+use super::attributes::{
+    FENCE_ATTRIBUTE, OWN_ATTRIBUTES, OWNER_ATTRIBUTE, PLACE_ATTRIBUTE, REMOVING_ATTRIBUTE,
+    TOMBSTONE_ATTRIBUTE,
+};
 use super::control;
 use super::mapping::reverse_name;
 use super::protocol::LedgerRow;
@@ -19,6 +22,9 @@ use crate::value::Item;
 /// The most attributes that a tombstone is asked not to have, so that the condition stays below DynamoDB's 4 KB.
 const ABSENT_MAX: usize = 100;
 
+/// The marks of an item, in the order in which they show that it was written since. An application can keep some of them.
+const MARKS: [&str; 4] = [FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, PLACE_ATTRIBUTE, REMOVING_ATTRIBUTE];
+
 /// The bytes that one read unit reads in a strongly consistent scan.
 const SCAN_UNIT_KILOBYTES: u64 = 4;
 
@@ -27,7 +33,7 @@ const SCAN_UNIT_KILOBYTES: u64 = 4;
 pub fn clean(target: &Table, item: &Item) -> Option<Write> {
     let key = target.key_of(item)?;
     let mark = |attribute| Some((attribute, item.get(attribute)?));
-    let (attribute, value) = mark(FENCE_ATTRIBUTE).or_else(|| mark(OWNER_ATTRIBUTE))?;
+    let (attribute, value) = MARKS.into_iter().find_map(mark)?;
     // Only what still has the mark that was read. An application that wrote the item meanwhile keeps what it wrote.
     let same = is(attribute, Comparison::Equal(value.clone()));
     if item.contains_key(TOMBSTONE_ATTRIBUTE) && !is_revived(target, item) {

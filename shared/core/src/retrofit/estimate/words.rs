@@ -74,7 +74,7 @@ impl RetrofitEstimate {
             }
             Ok(_) => "after a `switch`, `switch --back` moves the writers back".to_owned(),
             Err(NoWayBack::SameTable) => "not needed: readers and writers stay".to_owned(),
-            Err(why) => format!("none: {}", why),
+            Err(why) => format!("none: {why}"),
         }
     }
 }

@@ -81,6 +81,8 @@ struct StreamItem {
 #[derive(Debug, Clone, PartialEq)]
 struct ClosedPlace {
     key: Item,
+    /// The items that had or have it: while a change of one of them has not arrived, the retrofit will write here.
+    of: Vec<SourceKey>,
     pending: Pending,
 }
 
@@ -169,7 +171,7 @@ impl Arrivals {
         if needs_own_write && self.has_moving_keys() {
             for image in [&record.old, &record.new].into_iter().flatten() {
                 let mapped = self.job.mapping().carried(Cow::Borrowed(image));
-                mapped.ok().flatten().iter().for_each(|mapped| self.look_at_place(mapped));
+                mapped.ok().flatten().iter().for_each(|mapped| self.look_at_place(mapped, Some(&key)));
             }
         }
         match self.items.get_mut(&key) {
@@ -224,17 +226,22 @@ impl Arrivals {
     }
 
     /// Until the stream shows the retrofit's last write to this place, an application's write before it may be unread.
-    fn look_at_place(&mut self, item: &Item) {
+    fn look_at_place(&mut self, item: &Item, of: Option<&SourceKey>) {
         let target = self.job.mapping().target();
         if let (Some(name), Some(key)) = (SourceKey::of(target, item), target.key_of(item)) {
-            self.places.insert(name, ClosedPlace { key, pending: Pending::Unchecked });
+            let new = ClosedPlace { key, of: Vec::new(), pending: Pending::Unchecked };
+            let place = self.places.entry(name).or_insert(new);
+            place.pending = Pending::Unchecked;
+            if let Some(of) = of.filter(|of| !place.of.contains(of)) {
+                place.of.push(of.clone());
+            }
         }
     }
 
     /// This key of the closed table was written by a program that should not write.
     pub(super) fn look_at_late(&mut self, key: &Item) {
         match self.has_moving_keys() {
-            true => self.look_at_place(key),
+            true => self.look_at_place(key, None),
             false => self.job.mapping().origin(key).iter().for_each(|origin| self.look_at(origin)),
         }
     }
@@ -363,8 +370,11 @@ impl Arrivals {
                 None => row.removed.map(|fence| Sign::Removed(Some(fence))),
             });
             let is_shown = sign.is_none_or(|sign| self.seen_writes.contains(&digest(name, &sign)));
+            let is_lacking =
+                |of: &SourceKey| self.items.get(of).is_some_and(|item| item.pending != Pending::Nothing);
             if let Some(place) = self.places.get_mut(name) {
-                place.pending = if is_shown { Pending::Nothing } else { Pending::OwnWriteUnseen };
+                let is_settled = is_shown && !place.of.iter().any(is_lacking);
+                place.pending = if is_settled { Pending::Nothing } else { Pending::OwnWriteUnseen };
             }
         }
     }
@@ -399,9 +409,14 @@ impl Arrivals {
         }
         look.sides.take(&self.job, items);
         if look.sides.next(&self.job, self.roles).is_none() {
-            for (key, (_, sides)) in look.keys.iter().zip(look.sides.sides()) {
-                if let Some(item) = self.items.get(key) {
-                    self.now_pending(key, self.pending(context, key, item, sides));
+            for (key, (open, sides)) in look.keys.iter().zip(look.sides.sides()) {
+                let Some(item) = self.items.get(key) else { continue };
+                let needs_own_write = item.needs_own_write && self.turned_at.is_some();
+                self.now_pending(key, self.pending(context, key, item, sides));
+                // Written for the proof or by this stop, it has no recent record that names its place.
+                if needs_own_write && self.has_moving_keys() {
+                    let place = self.job.place(open, sides.row);
+                    place.iter().for_each(|place| self.look_at_place(place, Some(key)));
                 }
             }
             if self.unaccepted(&look).next().is_none() {
@@ -500,12 +515,13 @@ impl Arrivals {
         let count = |kinds: &[Pending]| {
             self.items.values().filter(|item| kinds.contains(&item.pending)).count() as u64
         };
+        let names = self.lacking().map(|(key, _)| key).chain(self.lacking_places().map(|(key, _)| key));
         BacklogReport {
             items: self.items_named,
             waiting: count(&[Pending::NotArrived, Pending::NotAccepted, Pending::Unchecked]),
             differing: count(&[Pending::Different]),
             unseen: count(&[Pending::OwnWriteUnseen]) + self.lacking_places().count() as u64,
-            first: self.lacking().take(NAMED_MAX).map(|(key, _)| key.clone()).collect(),
+            first: names.take(NAMED_MAX).cloned().collect(),
         }
     }
 }

@@ -61,7 +61,8 @@ impl Freeing {
                 self.free(job)
             }
             (_, Response::Cancelled(_)) => self.read_row(job),
-            // DynamoDB does not take the item back with a mark: it stays, and its record is given up in the end.
+            (FreePhase::GivingFence, Response::Rejected(_)) if self.place.drop_one() => self.free(job),
+            // The item stays, and its record is given up in the end.
             (_, Response::Rejected(_)) => Turn::Done(TaskResult::Busy),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }

@@ -247,13 +247,19 @@ impl Late {
             SourceKey::of(job.mapping().target(), wanted).as_ref() == Some(&self.place.name)
         });
         match (&wanted, &self.record.new) {
-            // Where keys can move, the item may be at another place by now: its deletion is noted, or nothing would say so.
-            (None, None) => job.mapping().protocol() != Protocol::Ledger,
+            // Where keys can move, the item may be at another place by now: its deletion is noted, or nothing would say so. Items that the
+            // retrofit does not carry (`only`) are not.
+            (None, None) => job.mapping().protocol() != Protocol::Ledger || self.is_of_others(job),
             (Some(wanted), Some(new)) => same_item(wanted, new, &OWN_ATTRIBUTES),
             // The retrofit carries neither the old nor the new item (`only`).
             (None, Some(new)) => !job.mapping().may_take(new) && self.was_not_taken(job),
             (Some(_), None) => false,
         }
+    }
+
+    /// Was an item deleted that the retrofit does not carry?
+    fn is_of_others(&self, job: &Job) -> bool {
+        self.record.old.is_some() && self.was_not_taken(job)
     }
 
     fn was_not_taken(&self, job: &Job) -> bool {
@@ -262,7 +268,9 @@ impl Late {
 
     /// The row that keeps both images. Noting it again writes the same.
     fn note(&self, mapping: &Mapping) -> Write {
-        let name = self.open.as_ref().map_or(&self.place.name, |(name, _)| name);
+        // Where keys can move, the item that has the place can be another one when the change is noted again.
+        let open = self.open.as_ref().filter(|_| mapping.protocol() != Protocol::Ledger);
+        let name = open.map_or(&self.place.name, |(name, _)| name);
         let sort = format!("{}#{}", name.row_key(), self.fence);
         let mut row = control::row(control::key(&control::late_partition(mapping.name()), &sort));
         row.insert(control::TABLE, AttributeValue::S(mapping.target().name.clone()));

@@ -4,7 +4,7 @@
 //! What holds after every transaction: the target items that a source item owns are exactly the one its row names; and the row of
 //! its place names the source item. Once the retrofit is tidied, [`paired`](super::paired) goes on with these rows.
 
-use super::place::stamp;
+use super::place::{check_with_marks, stamp};
 use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::attributes::OWNER_ATTRIBUTE;
@@ -342,8 +342,8 @@ impl Move {
             None => None,
             Some(mut item) => {
                 item.insert(OWNER_ATTRIBUTE, self.source.value());
-                // The owner counts too, against the limit of an item. All else was checked without it.
-                mapping.target().check_size(&item).map_err(unmappable)?;
+                // The marks count too, against the limit of an item. All else was checked without them.
+                check_with_marks(job, &self.source, &mut item)?;
                 Some(item)
             }
         };

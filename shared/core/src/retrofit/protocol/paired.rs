@@ -13,9 +13,9 @@
 use std::borrow::Cow;
 
 use super::ledger::LedgerRow;
-use super::place::{Place, read, stamp};
+use super::place::{Place, check_with_marks, read, stamp};
 use super::turn::Turn;
-use crate::retrofit::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, PLACE_ATTRIBUTE, REMOVING_ATTRIBUTE};
+use crate::retrofit::attributes::OWNER_ATTRIBUTE;
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::same_item;
@@ -24,7 +24,7 @@ use crate::retrofit::request::{Request, Response, TableRole, Write};
 use crate::retrofit::result::TaskResult;
 use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
-use crate::value::{AttributeValue, Item};
+use crate::value::Item;
 
 /// How often an item may change under our hands before it is left for later.
 const ROUNDS_MAX: u32 = 8;
@@ -47,6 +47,8 @@ pub(in crate::retrofit) struct Paired {
     place: Option<Place>,
     /// Does another item have that place, and want it still?
     is_taken: bool,
+    /// Why it cannot be in the other table, whatever is there.
+    misfit: Option<QuarantineReason>,
     /// It gives up if the place is taken.
     gives_up: bool,
     /// Something newer of it is in the quarantine.
@@ -115,6 +117,7 @@ impl Paired {
             marked: None,
             place: None,
             is_taken: false,
+            misfit: None,
             gives_up: false,
             recorded: false,
             rounds: 0,
@@ -138,6 +141,13 @@ impl Paired {
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         use PairPhase::*;
         match (self.phase, response) {
+            (GivingFence, Response::Rejected(_)) if self.left.as_mut().is_some_and(Place::drop_one) => {
+                self.write(job)
+            }
+            (Writing, Response::Rejected(code)) => {
+                self.misfit = Some(QuarantineReason::Rejected(code));
+                self.read_row(job)
+            }
             (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
             (ReadingRow, Response::Item(row)) => self.know_row(job, row.as_ref()),
             (ReadingItem, Response::Item(item)) => self.know_item(job, item.as_ref()),
@@ -232,9 +242,12 @@ impl Paired {
     }
 
     fn know_item(&mut self, job: &Job, item: Option<&Item>) -> Turn {
-        self.wanted = match item.map_or(Ok(None), |item| self.mapped(job, item)) {
-            Ok(wanted) => wanted,
-            Err(reason) => return self.enter(job, reason),
+        // What DynamoDB has refused is not tried again by this task: a change of the item since has its own record.
+        let is_refused = matches!(self.misfit, Some(QuarantineReason::Rejected(_)));
+        (self.wanted, self.misfit) = match item.filter(|_| !is_refused).map(|item| self.mapped(job, item)) {
+            Some(Ok(wanted)) => (wanted, None),
+            Some(Err(reason)) => (None, Some(reason)),
+            None => (None, self.misfit.take().filter(|_| item.is_some())),
         };
         self.place = self.wanted.as_ref().and_then(|wanted| Place::of(job, wanted));
         let before = self.row.as_ref().and_then(|row| row.target.as_ref());
@@ -253,12 +266,7 @@ impl Paired {
         if !mapping.is_reverse() {
             wanted.insert(OWNER_ATTRIBUTE, self.name.value());
         }
-        wanted.insert(FENCE_ATTRIBUTE, Fence::of_scan(job.epoch()).value());
-        // The marks count too, against the limit of an item. It gets the last one before it is deleted.
-        wanted.insert(PLACE_ATTRIBUTE, AttributeValue::S(stamp(job, &self.name, "place")));
-        wanted.insert(REMOVING_ATTRIBUTE, AttributeValue::Bool(true));
-        mapping.target().check_size(&wanted).map_err(|error| QuarantineReason::unmappable(&error))?;
-        wanted.remove(REMOVING_ATTRIBUTE);
+        check_with_marks(job, &self.name, &mut wanted)?;
         Ok(Some(wanted))
     }
 
@@ -300,6 +308,9 @@ impl Paired {
 
     /// Why the item cannot be put where it belongs.
     fn obstacle(&self, job: &Job) -> Option<QuarantineReason> {
+        if self.misfit.is_some() {
+            return self.misfit.clone();
+        }
         let place = self.place.as_ref()?;
         // Until the other table was open, an item without the retrofit's mark is another program's.
         let is_unmarked = || place.item.as_ref().is_some_and(|item| !item.contains_key(OWNER_ATTRIBUTE));

@@ -6,10 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::ledger::LedgerRow;
 use crate::condition::Comparison;
+use crate::index::attribute_bytes;
 use crate::retrofit::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, PLACE_ATTRIBUTE, REMOVING_ATTRIBUTE};
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::same_item;
+use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::{Action, Guard, Request, TableRole, Write, is};
 use crate::retrofit::source_key::SourceKey;
 use crate::value::{AttributeValue, Item};
@@ -21,6 +23,8 @@ pub(super) struct Place {
     pub(super) key: Item,
     pub(super) row: Option<LedgerRow>,
     pub(super) item: Option<Item>,
+    /// The number of its attributes that are dropped before its deletion, so that its mark fits in.
+    pub(super) dropped: usize,
 }
 
 impl Place {
@@ -28,7 +32,7 @@ impl Place {
     pub(super) fn of(job: &Job, key: &Item) -> Option<Place> {
         let target = job.mapping().target();
         let (name, key) = (SourceKey::of(target, key)?, target.key_of(key)?);
-        Some(Place { name, key, row: None, item: None })
+        Some(Place { name, key, row: None, item: None, dropped: 0 })
     }
 
     pub(super) fn read_row(&self, job: &Job) -> Request {
@@ -49,9 +53,9 @@ impl Place {
         self.holder().is_some_and(|holder| same_item(holder, key, &[]))
     }
 
-    /// Is the item one that the retrofit must leave where it is?
+    /// Is the item one that the retrofit must leave where it is? Not one that it has marked: attributes of that may be dropped.
     pub(super) fn is_foreign(&self, job: &Job) -> bool {
-        self.item.as_ref().is_some_and(|item| !job.mapping().may_own(item))
+        self.item.as_ref().is_some_and(|item| !job.mapping().may_own(item)) && !self.is_marked(job)
     }
 
     pub(super) fn has(&self, wanted: &Item) -> bool {
@@ -129,10 +133,36 @@ impl Place {
         item.insert(FENCE_ATTRIBUTE, fence.value());
         item.insert(PLACE_ATTRIBUTE, self.digest(job));
         item.insert(REMOVING_ATTRIBUTE, AttributeValue::Bool(true));
+        self.make_room(job, &mut item);
         let mut row = self.next_row(job, &stamp(job, &self.name, &format!("fence {fence}")));
         row.shown = Some(fence);
         let writes = vec![self.put_row(job, &row), self.write(Action::Put(item.clone()))];
         (Place { row: Some(row), item: Some(item), ..self.clone() }, writes)
+    }
+
+    /// Drops large attributes of an item that is deleted next, until it is small enough with its marks. Without the marks its deletion
+    /// would pass for another program's.
+    fn make_room(&self, job: &Job, item: &mut Item) {
+        let target = job.mapping().target();
+        let is_kept = |name: &str| {
+            OWN_ATTRIBUTES.contains(&name) || target.key_attributes().any(|key| key.name == name)
+        };
+        let others = item.iter().filter(|(name, _)| !is_kept(name));
+        let mut others: Vec<(u64, String)> =
+            others.map(|(name, value)| (attribute_bytes(name, value), name.to_string())).collect();
+        others.sort();
+        for (at, (_, name)) in others.iter().rev().enumerate() {
+            if at >= self.dropped && target.check_size(item).is_ok() {
+                break;
+            }
+            item.remove(name.as_str());
+        }
+    }
+
+    /// DynamoDB has refused the mark: one attribute more is dropped. False if none is left.
+    pub(super) fn drop_one(&mut self) -> bool {
+        self.dropped += 1;
+        self.item.as_ref().is_some_and(|item| self.dropped <= item.len())
     }
 
     fn next_row(&self, job: &Job, stamp: &str) -> LedgerRow {
@@ -156,6 +186,18 @@ impl Place {
         };
         Write { role: TableRole::Target, action, guard }
     }
+}
+
+/// Does the item fit with all marks that the retrofit gives it, the last of them before its deletion?
+pub(super) fn check_with_marks(job: &Job, name: &SourceKey, item: &mut Item) -> Result<(), QuarantineReason> {
+    item.insert(FENCE_ATTRIBUTE, Fence::of_scan(job.epoch()).value());
+    item.insert(PLACE_ATTRIBUTE, AttributeValue::S(stamp(job, name, "place")));
+    item.insert(REMOVING_ATTRIBUTE, AttributeValue::Bool(true));
+    let fits = job.mapping().target().check_size(item);
+    for mark in [FENCE_ATTRIBUTE, PLACE_ATTRIBUTE, REMOVING_ATTRIBUTE] {
+        item.remove(mark);
+    }
+    fits.map_err(|error| QuarantineReason::unmappable(&error))
 }
 
 /// A text that no other write of a row has: of the item's key, and of its fence, which rises with every write.

@@ -1,6 +1,7 @@
 //! Keys that move, once both tables' keys have rows.
 
 use super::*;
+use crate::index::{ITEM_BYTES_MAX, item_bytes};
 use crate::retrofit::attributes::REMOVING_ATTRIBUTE;
 use crate::retrofit::{Generation, Tracking};
 
@@ -54,6 +55,13 @@ impl Tables {
             Request::Write(write) => vec![write],
             Request::Transact(writes) => writes,
         };
+        let is_too_large = |write: &Write| match &write.action {
+            Action::Put(item) => item_bytes(item) > ITEM_BYTES_MAX,
+            _ => false,
+        };
+        if writes.iter().any(is_too_large) {
+            return Response::Rejected("item-too-large".to_owned());
+        }
         let key = |tables: &Tables, write: &Write| match &write.action {
             Action::Put(item) => tables.key(write.role, item),
             Action::Delete(key) => key.clone(),
@@ -170,4 +178,39 @@ fn an_item_that_another_program_moves_with_its_marks_is_late() {
     assert_eq!(tables.notes(), 1);
     let target = tables.all(TableRole::Target);
     assert!(target.iter().all(|item| item["pk"] != key("max")), "{target:?}");
+}
+
+#[test]
+fn an_item_without_room_for_a_mark_loses_attributes_before_it_is_deleted() {
+    let mut tables = Tables::tidy();
+    tables.write("1", "ann", |_| false);
+    let mut full = tables.all(TableRole::Target)[0].clone();
+    let room = usize::try_from(ITEM_BYTES_MAX - item_bytes(&full)).unwrap() - "note".len();
+    full.insert("note", AttributeValue::S("x".repeat(room)));
+    tables.put(TableRole::Target, full);
+    assert_eq!(tables.write("2", "joe", |tables| tables.marked().is_some()), None);
+    let removed = tables.marked().unwrap();
+    assert!(removed.contains_key("id") && !removed.contains_key("note"));
+    assert_eq!(tables.write("2", "joe", |_| false), Some(TaskResult::Written));
+    assert_eq!((tables.all(TableRole::Target).len(), tables.marked()), (1, None));
+    assert_eq!(tables.deleted("90", removed), Some(TaskResult::Superseded), "the retrofit's own");
+}
+
+#[test]
+fn an_item_that_no_longer_fits_leaves_its_place_for_the_quarantine() {
+    let mut tables = Tables::tidy();
+    tables.write("1", "ann", |_| false);
+    let mut odd = event("1", "ann");
+    odd.insert("accessedBy", AttributeValue::N("1".to_owned()));
+    tables.put(TableRole::Source, odd.clone());
+    let task = tables.job.apply(&record("2", "1", Some(odd)));
+    let result = tables.play(task, |_| false);
+    assert!(matches!(result, Some(TaskResult::Quarantined(_))), "{result:?}");
+    assert!(tables.all(TableRole::Target).is_empty());
+    let rows = tables.all(TableRole::Control).into_iter();
+    let entries = rows.filter(|row| control::text(row, control::PARTITION) == Some("quarantine#rekeyed"));
+    assert_eq!(entries.count(), 1);
+    // It fits again.
+    assert_eq!(tables.write("3", "ann", |_| false), Some(TaskResult::Written));
+    assert_eq!(tables.all(TableRole::Target).len(), 1);
 }

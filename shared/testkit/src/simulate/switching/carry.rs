@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use keyfold_core::condition::{Comparison, Condition, Path};
+use keyfold_core::retrofit::attributes::REMOVING_ATTRIBUTE;
 use keyfold_core::retrofit::control::{Direction, PARTITION, Phase};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
@@ -326,6 +327,10 @@ impl World {
             }
             return self.respond(work, Response::Rejected("item-too-large".to_owned()));
         }
+        if self.faults.full && marks_a_full_item(&work.request) {
+            self.note(|| "  the item has no room for a mark".to_owned());
+            return self.respond(work, Response::Rejected("item-too-large".to_owned()));
+        }
         // What asks for no seal is all that a tidying has to wait for, and rare: few histories begin before it.
         let share = if work.errand.job.generation().is_none() { 40 } else { 8 };
         if self.faults.zombies && writes(&work.request) && self.random.chance(share) {
@@ -531,6 +536,15 @@ fn puts_an_item(request: &Request) -> bool {
         Request::Write(write) => puts(write),
         Request::Transact(writes) => writes.iter().any(puts),
     }
+}
+
+/// Does it put a mark on an item that is as large as an item can be, before that is deleted?
+fn marks_a_full_item(request: &Request) -> bool {
+    let is_full = |write: &Write| match &write.action {
+        Action::Put(item) => item.contains_key(REMOVING_ATTRIBUTE) && item.contains_key("extra"),
+        _ => false,
+    };
+    matches!(request, Request::Transact(writes) if writes.iter().any(is_full))
 }
 
 /// Does it empty a place of the table that follows, or is it the row of such a place?

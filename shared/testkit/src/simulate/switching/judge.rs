@@ -1,5 +1,7 @@
 //! The rules that hold after every turn, and at the end.
 
+use std::collections::BTreeSet;
+
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::control::{self, Direction, Phase};
 use keyfold_core::retrofit::drain::is_before_rows;
@@ -49,7 +51,10 @@ impl World {
         }
         let mut late = std::mem::take(&mut self.late);
         for write in late.iter_mut().filter(|write| write.number == number && write.side == other(side)) {
-            write.said |= self.said_at(&write.key, number) == self.seen(write.side, write.new.as_ref());
+            // Where keys can move, an item that is elsewhere by now does not say that it was deleted here.
+            let says = write.new.is_some() || self.scene.layout == Layout::Fixed || self.is_gone(number);
+            let seen = self.seen(write.side, write.new.as_ref());
+            write.said |= says && self.said_at(&write.key, number) == seen;
         }
         self.late = late;
     }
@@ -60,6 +65,11 @@ impl World {
         let all = std::iter::once(number).chain(0..KEYS);
         let all = all.filter_map(|number| self.carried(side, self.expected[number].as_ref()));
         all.into_iter().find(|item| table.key_of(item).as_ref() == Some(key))
+    }
+
+    /// Has the open table nothing of this item that the other one would have?
+    fn is_gone(&self, number: usize) -> bool {
+        self.carried(self.truth_of, self.expected[number].as_ref()).is_none()
     }
 
     /// Everything has drained.
@@ -112,10 +122,7 @@ impl World {
         let is_taken = |item: &Item| self.scene.mapping.selects(item);
         let images = self.record_of(write).map(|record| [&record.old, &record.new]);
         let none_is_taken = images.is_some_and(|images| !images.into_iter().flatten().any(is_taken));
-        self.scene.layout != Layout::Fixed
-            && write.side == Direction::Forward
-            && write.new.is_some()
-            && none_is_taken
+        self.scene.layout != Layout::Fixed && write.side == Direction::Forward && none_is_taken
     }
 
     fn record_of(&self, write: &LateWrite) -> Option<&ChangeRecord> {
@@ -164,7 +171,14 @@ impl World {
 
     /// Each note is of a late write, or of one that came after a stop.
     fn check_notes(&self) -> Result<(), Violation> {
+        let mut noted = BTreeSet::new();
         for row in self.notes() {
+            let of = [control::TABLE, control::SOURCE_KEY].map(|name| format!("{:?}", row.get(name)));
+            let sequence = row.get(control::SORT).map(|sort| format!("{sort:?}"));
+            let sequence = sequence.and_then(|sort| Some(sort.rsplit_once('#')?.1.to_owned()));
+            if !noted.insert((of, sequence)) {
+                return Err(Violation::new(format!("{} is noted twice", short(row))));
+            }
             let fits = |side: Direction| {
                 let records = self.streams[index(side)].iter().enumerate();
                 let fits = |(_, record): &(usize, &Published)| {
@@ -200,15 +214,9 @@ impl World {
             return true;
         }
         // Of an item with a late write, a deletion of the retrofit's own may be noted too.
-        let leaked = |(of, at): &(usize, usize)| {
-            *of == index(side) && World::is_same(&self.streams[*of][*at], published)
-        };
+        let leaked =
+            |(of, at): &(usize, usize)| *of == index(side) && self.streams[*of][*at].place == published.place;
         self.late.iter().any(known) || self.leaked.iter().any(leaked)
-    }
-
-    /// Are these of one item or of one key?
-    fn is_same(a: &Published, b: &Published) -> bool {
-        a.number == b.number || a.place == b.place
     }
 
     fn notes(&self) -> impl Iterator<Item = &Item> {
@@ -218,14 +226,16 @@ impl World {
 
     fn is_noted(&self, write: &LateWrite) -> bool {
         let key = map(&write.key);
-        let new = |row: &Item| match row.get(control::NEW) {
+        let image = |row: &Item, name: &str| match row.get(name) {
             Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
             _ => None,
         };
+        let old = self.record_of(write).and_then(|record| record.old.as_ref()).map(natural);
         let is = |row: &Item| {
             row.get(control::SOURCE_KEY) == Some(&key)
                 && is_of(row, write.sequence.padded())
-                && new(row) == write.new
+                && image(row, control::NEW) == write.new
+                && image(row, control::OLD) == old
         };
         self.notes().any(is)
     }

@@ -126,11 +126,12 @@ impl World {
         let weakened = self.mutant.is_some() && all.iter().any(differs);
         let skips = matches!(self.mutant, Some(SwitchMutant::OwnUnseen | SwitchMutant::LateUnseen));
         // A weakened operator sees a record that is behind one that is not published yet.
+        let in_shard = all.len();
         let all: Vec<usize> =
             all.into_iter().filter(|record| !skips || self.is_seen(side, *record)).collect();
         let seen = all.iter().take_while(|record| self.is_seen(side, **record)).count();
         self.bites += u64::from(weakened);
-        let (all, seen) = (all[..seen].to_vec(), seen == all.len());
+        let (all, seen) = (all[..seen].to_vec(), seen == in_shard);
         let is_empty = self.faults.empty_pages && self.random.chance(20);
         let most = if is_empty { 0 } else { self.random.between(1, 4) };
         let page: Vec<usize> = all.iter().copied().take(most).collect();

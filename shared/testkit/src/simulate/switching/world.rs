@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
+use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::control::{Direction, RetrofitState};
 use keyfold_core::retrofit::operate::{Failure, FailureKind, Operation};
 use keyfold_core::retrofit::progress::ComparisonStart;
@@ -22,6 +22,8 @@ use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, index, other, text};
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
 
+/// Draws the histories with full items, apart from all else.
+const FULL: u64 = 1 << 40;
 /// The second since 1970 at which a history begins.
 const BASE_SECONDS: u64 = 1_000_000_000;
 /// What items say.
@@ -68,6 +70,8 @@ pub(super) struct SwitchFaults {
     pub(super) sleeps: bool,
     /// DynamoDB refuses items: they are too large for the other table, or a value does not fit there.
     pub(super) refusals: bool,
+    /// Some items have no room for the mark that they get before they are deleted.
+    pub(super) full: bool,
     /// The target gets another stream before its writers are let in once more: its numbers start again.
     pub(super) streams: bool,
     /// Requests of operators are throttled.
@@ -235,6 +239,7 @@ impl World {
             remembered: fault(40),
             sleeps: fault(30),
             refusals: fault(20),
+            full: Random::new(seed ^ FULL).chance(20),
             streams: fault(30),
             throttles: fault(40),
             rights: fault(15),
@@ -687,7 +692,8 @@ impl World {
         let number = number_of(&copy);
         let copy = self.keyed(side, number, copy);
         self.copied[index(side)][number] = true;
-        self.copied_late[number] |= self.open != Some(side);
+        let before = self.model(side).key_of(&copy).and_then(|key| self.at(side, &key).cloned());
+        self.copied_late[number] |= self.open != Some(side) && looks_newer(before.as_ref(), &copy);
         self.application_writes_this(side, number, Some(&copy));
     }
 
@@ -757,9 +763,9 @@ fn looks_newer(before: Option<&Item>, stored: &Item) -> bool {
     Fence::on(stored) > before.and_then(Fence::on)
 }
 
-/// Which item it is, by the attribute that both tables have; of a tombstone, by its key.
+/// Which item it is, by the attribute that both tables have; of one without room for a mark, by whose it is; of a tombstone, by its key.
 pub(super) fn number_of(item: &Item) -> usize {
-    match item.get("id").or_else(|| item.get("pk")) {
+    match ["id", OWNER_ATTRIBUTE, "pk"].iter().find_map(|name| item.get(*name)) {
         Some(AttributeValue::S(name)) => {
             name.rsplit_once('k').and_then(|(_, digits)| digits.parse().ok()).unwrap_or(0)
         }

@@ -218,6 +218,58 @@ fn second_move_with_a_deletion(removed: &Fence, is_shown: bool) -> Outcome {
     })
 }
 
+/// The same move where keys can move. A change from before the return is carried by the stop; the target's stream shows that write or not.
+fn second_move_of_a_moving_key(is_shown: bool) -> Outcome {
+    let unproven = || Switch { unproven: true, ..by_policy() };
+    let mut world = ready("rekeyed");
+    assert_eq!(world.drive(Command::Switch(unproven())).unwrap().end, End::Done);
+    world.now_ms += 7_200_000;
+    assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
+    let turned = world.head().turned_at.unwrap();
+    world.now_ms += 600_000;
+    compared(&mut world);
+    let mapping = world.mapping.clone();
+    let joe = event("1", "joe");
+    let mut copy = mapping.target_item(&joe).unwrap().unwrap();
+    copy.insert(FENCE_ATTRIBUTE.to_owned(), fence("9").value());
+    let key = mapping.target().key_of(&copy).unwrap();
+    let mut written = vec![record(&joe, ChangeKind::Modify, 5)];
+    let own = ChangeRecord { key: key.clone(), ..record(&copy, ChangeKind::Modify, 9) };
+    let mut shown = if is_shown { vec![own] } else { Vec::new() };
+    played(&mut world, Command::Switch(unproven()), |world, _, effect| match effect {
+        Effect::Records { table: TableRole::Source, .. } => {
+            Some(page(std::mem::take(&mut written), turned - 3_600))
+        }
+        Effect::Records { .. } => Some(page(std::mem::take(&mut shown), world.now_ms / 1_000)),
+        Effect::Carry { .. } => {
+            let row =
+                |target: &Item| LedgerRow { target: Some(target.clone()), ..LedgerRow::new(fence("9")) };
+            let source = SourceKey::of(mapping.source(), &key_of(&joe)).unwrap();
+            world.put(&row(&key).put_over(None, &mapping, &source, &key_of(&joe)));
+            let generation = world.head().generation;
+            let place = LedgerRow { shown: Some(fence("9")), generation, ..row(&key_of(&joe)) };
+            let name = SourceKey::of(mapping.target(), &key).unwrap();
+            world.put(&place.put_place(None, &mapping, &name, &key));
+            None
+        }
+        Effect::Read { table: TableRole::Source, keys } => {
+            Some(Ok(Reply::Items(vec![Some(joe.clone()); keys.len()])))
+        }
+        Effect::Read { table: TableRole::Target, keys } => {
+            Some(Ok(Reply::Items(vec![Some(copy.clone()); keys.len()])))
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn where_keys_can_move_the_targets_stream_must_show_what_a_stop_has_carried() {
+    let outcome = second_move_of_a_moving_key(true);
+    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    let outcome = second_move_of_a_moving_key(false);
+    assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
+}
+
 fn fence(sequence: &str) -> Fence {
     Fence::of_record(Epoch::FIRST, SequenceNumber::parse(sequence).unwrap())
 }
