@@ -55,7 +55,7 @@ fn plain([id, owner, state, note]: &Row) -> Item {
 fn key(table: &str, [id, owner, state, _]: &Row) -> Item {
     match table {
         "old" => item_of([("id", id.clone())]),
-        _ => item_of([("pk", owner.clone()), ("sk", format!("{state}/{id}"))]),
+        _ => item_of([("owner", owner.clone()), ("sk", format!("{state}/{id}"))]),
     }
 }
 
@@ -147,7 +147,8 @@ impl Moving {
             let differs = sides.iter().zip(wanted).find_map(|(side, wanted)| {
                 let (mut found, mut wanted): (Vec<_>, Vec<_>) =
                     (side.values().cloned().collect(), wanted.collect());
-                (found.sort(), wanted.sort());
+                found.sort();
+                wanted.sort();
                 let differing = found.iter().find(|item| !wanted.contains(item));
                 (found != wanted).then(|| format!("{} items, {}; {differing:?}", found.len(), wanted.len()))
             });

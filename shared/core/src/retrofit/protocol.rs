@@ -11,6 +11,7 @@ mod late;
 mod ledger;
 mod paired;
 mod place;
+mod row;
 mod rowed;
 mod turn;
 
@@ -33,7 +34,7 @@ use ledger::Move;
 use paired::Paired;
 use rowed::Rowed;
 
-pub use ledger::LedgerRow;
+pub use row::LedgerRow;
 pub(super) use turn::Turn;
 
 /// One item on its way, by the protocol of its retrofit.

@@ -1,7 +1,7 @@
 //! A place of the closed table that no item of the open one has: what a late write left there goes.
 
-use super::ledger::LedgerRow;
 use super::place::{Place, stamp};
+use super::row::LedgerRow;
 use super::turn::Turn;
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;

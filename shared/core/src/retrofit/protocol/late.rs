@@ -10,9 +10,9 @@
 use std::borrow::Cow;
 
 use super::freeing::Freeing;
-use super::ledger::LedgerRow;
 use super::paired::Paired;
 use super::place::{Place, read};
+use super::row::LedgerRow;
 use super::rowed::Rowed;
 use super::turn::Turn;
 use crate::condition::Comparison;
@@ -107,7 +107,7 @@ impl Late {
             }
             (LatePhase::ReadingSource, Response::Item(source)) => self.judge(job, source.as_ref()),
             // Too large for a row: then the item stays as it is, and an operator has to decide.
-            (_, Response::Rejected(_)) => self.enter(job, QuarantineReason::Late, self.fence.clone()),
+            (_, Response::Rejected(_)) => self.enter(job, &QuarantineReason::Late, self.fence.clone()),
             (LatePhase::Noting, _) => self.repair(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
@@ -137,14 +137,14 @@ impl Late {
 
     fn moving(&mut self, job: &Job, turn: Turn) -> Turn {
         match turn {
-            Turn::Enter(reason, fence) => self.enter(job, reason, fence),
+            Turn::Enter(reason, fence) => self.enter(job, &reason, fence),
             turn => turn,
         }
     }
 
-    fn enter(&mut self, job: &Job, reason: QuarantineReason, fence: Fence) -> Turn {
+    fn enter(&mut self, job: &Job, reason: &QuarantineReason, fence: Fence) -> Turn {
         let entry = match &self.open {
-            Some((name, key)) => Quarantined::item(key, name, &reason, fence),
+            Some((name, key)) => Quarantined::item(key, name, reason, fence),
             // No item of the open table stands for it.
             None => {
                 let code = reason.code().to_owned();

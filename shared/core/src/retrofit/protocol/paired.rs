@@ -12,8 +12,8 @@
 
 use std::borrow::Cow;
 
-use super::ledger::LedgerRow;
 use super::place::{Place, check_with_marks, read, stamp};
+use super::row::LedgerRow;
 use super::turn::Turn;
 use crate::retrofit::attributes::OWNER_ATTRIBUTE;
 use crate::retrofit::fence::Fence;

@@ -4,7 +4,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::ledger::LedgerRow;
+use super::row::LedgerRow;
 use crate::condition::Comparison;
 use crate::index::attribute_bytes;
 use crate::retrofit::attributes::{FENCE_ATTRIBUTE, OWN_ATTRIBUTES, PLACE_ATTRIBUTE, REMOVING_ATTRIBUTE};

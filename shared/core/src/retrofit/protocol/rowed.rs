@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 
 use super::fenced::{same_but_fence, state};
-use super::ledger::LedgerRow;
+use super::row::LedgerRow;
 use super::turn::Turn;
 use crate::condition::Comparison;
 use crate::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};

@@ -5,9 +5,9 @@ use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
 use super::scene::Layout;
-use super::scene::{KEYS, index, text};
+use super::scene::{KEYS, VALUES, index, text};
 use super::world::Operator;
-use super::world::{MOVES_MAX, VALUES, World};
+use super::world::{MOVES_MAX, World};
 
 /// Turns of a history.
 const TURNS_MAX: usize = 1_200;

@@ -15,7 +15,6 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::store::key_in;
-use super::world::VALUES;
 
 const TABLES: &str = r#"
 [tables.old]
@@ -65,6 +64,8 @@ set = { made = "old" }
 const MOVING_OF: u64 = 8;
 const MOVING: u64 = 6;
 
+/// What items say.
+pub(super) const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 /// How many items there can be.
 pub(super) const KEYS: usize = 3;
 /// The most keys that a table can have.

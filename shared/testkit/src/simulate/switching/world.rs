@@ -18,7 +18,7 @@ use super::super::Violation;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
 use super::mutant::SwitchMutant;
-use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, index, other, text};
+use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other, text};
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
 
@@ -26,8 +26,6 @@ use crate::generate::Random;
 const FULL: u64 = 1 << 40;
 /// The second since 1970 at which a history begins.
 const BASE_SECONDS: u64 = 1_000_000_000;
-/// What items say.
-pub(super) const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 /// The largest number of moves of writers.
 pub(super) const MOVES_MAX: u64 = 4;
 /// The largest delay of a record that is published late, in turns.
