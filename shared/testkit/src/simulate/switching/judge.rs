@@ -113,21 +113,20 @@ impl World {
 
     /// A limit: an old copy was put back and deleted by the retrofit, so a late deletion of what it is a copy of is taken for its own.
     fn looks_own(&self, write: &LateWrite) -> bool {
-        let old = self.record_of(write).and_then(|record| record.old.as_ref());
+        let old = self.record_of(write).old.as_ref();
         write.new.is_none() && old.is_some_and(|old| self.looks_removed(write.side, write.number, old))
     }
 
     /// Where keys can move: the source's programs go on to write what the retrofit does not take, at keys that no item of the target has.
     fn is_of_others(&self, write: &LateWrite) -> bool {
         let is_taken = |item: &Item| self.scene.mapping.selects(item);
-        let images = self.record_of(write).map(|record| [&record.old, &record.new]);
-        let none_is_taken = images.is_some_and(|images| !images.into_iter().flatten().any(is_taken));
+        let record = self.record_of(write);
+        let none_is_taken = ![&record.old, &record.new].into_iter().flatten().any(is_taken);
         self.scene.layout != Layout::Fixed && write.side == Direction::Forward && none_is_taken
     }
 
-    fn record_of(&self, write: &LateWrite) -> Option<&ChangeRecord> {
-        let mut records = self.streams[index(write.side)].iter().map(|published| &*published.record);
-        records.find(|record| record.key == write.key && record.sequence == write.sequence)
+    fn record_of(&self, write: &LateWrite) -> &ChangeRecord {
+        &self.streams[index(write.side)][write.at].record
     }
 
     /// No item has a mark, unless marks were to stay or an application put one back.
@@ -230,7 +229,7 @@ impl World {
             Some(AttributeValue::M(image)) => Some(natural(&Item::from(image.clone()))),
             _ => None,
         };
-        let old = self.record_of(write).and_then(|record| record.old.as_ref()).map(natural);
+        let old = self.record_of(write).old.as_ref().map(natural);
         let is = |row: &Item| {
             row.get(control::SOURCE_KEY) == Some(&key)
                 && is_of(row, write.sequence.padded())

@@ -69,6 +69,7 @@ impl World {
             let (key, sequence, visible_at) = (record.key.clone(), record.sequence.clone(), *visible_at);
             self.late.push(LateWrite {
                 side: former,
+                at: write.at,
                 number,
                 key,
                 sequence,

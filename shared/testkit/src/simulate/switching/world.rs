@@ -106,6 +106,8 @@ pub(super) struct Published {
 #[derive(Debug, Clone)]
 pub(super) struct LateWrite {
     pub(super) side: Direction,
+    /// Its record, in the stream of that side.
+    pub(super) at: usize,
     pub(super) number: usize,
     /// The key that was written.
     pub(super) key: Item,
@@ -727,7 +729,7 @@ impl World {
         } else {
             let ChangeRecord { sequence, key, .. } = (*record).clone();
             let (turn, said) = (self.turns, as_retrofit);
-            self.late.push(LateWrite { side, number, key, sequence, new, visible_at, turn, said });
+            self.late.push(LateWrite { side, at, number, key, sequence, new, visible_at, turn, said });
         }
     }
 
