@@ -35,11 +35,6 @@ impl Line {
         Line { out: out.clone(), terminal, started: Instant::now(), drawn: Mutex::default() }
     }
 
-    /// Is the line drawn in place?
-    pub(crate) fn is_drawn(&self) -> bool {
-        self.terminal
-    }
-
     /// Waits for the work, and shows the line meanwhile. Afterwards nothing of it is left on a terminal.
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>, text: impl Fn() -> String) -> T {
         let mut work = pin!(work);
@@ -96,12 +91,12 @@ fn cut(text: &str) -> String {
     text.chars().take(COLUMNS_MAX).collect()
 }
 
-/// Seconds as `40 s left`.
-pub(crate) fn time_left(seconds: u64) -> String {
+/// Seconds as `40 s`, `3 min` or `5 h`.
+pub(crate) fn duration(seconds: u64) -> String {
     match seconds {
-        0..=119 => format!("{seconds} s left"),
-        120..=7199 => format!("{} min left", seconds / 60),
-        _ => format!("{} h left", seconds / 3600),
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
     }
 }
 

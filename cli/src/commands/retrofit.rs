@@ -5,11 +5,9 @@ mod execution;
 mod finish;
 mod operate;
 mod plan;
-mod policies;
 mod progress;
 mod quarantine;
 mod run;
-mod runs;
 mod status;
 mod switch;
 mod texts;
@@ -19,7 +17,7 @@ use std::process::ExitCode;
 
 use keyfold_core::retrofit::operate::{Command, Revise};
 
-use self::env::{RetrofitName, RetrofitWork, WaitsGiven};
+use self::env::{RetrofitName, RetrofitWork, with_code};
 use self::operate::operate;
 use crate::globals::{Env, Globals};
 use crate::manifest_file::model;
@@ -41,12 +39,7 @@ pub(crate) enum RetrofitCommand {
     /// List the items that could not be carried over and the writes that came late; retry, accept or release them.
     Quarantine(quarantine::RetrofitQuarantineArgs),
     /// Continue with a manifest that was changed while the retrofit runs. `run --repair` then carries over what changes.
-    Revise {
-        #[command(flatten)]
-        retrofit: RetrofitName,
-        #[command(flatten)]
-        waits: WaitsGiven,
-    },
+    Revise(RetrofitName),
     /// Give the retrofit up. Everything written stays, and the command lists it.
     Abandon(RetrofitName),
 }
@@ -58,7 +51,7 @@ pub(super) fn run(globals: &Globals, command: &RetrofitCommand, out: &Output) ->
 
 /// Runs a command on a model that is already loaded.
 pub(super) async fn run_command(env: &Env<'_>, command: &RetrofitCommand) -> anyhow::Result<ExitCode> {
-    match command {
+    let ended = match command {
         RetrofitCommand::Plan(args) => plan::run(env, args).await,
         RetrofitCommand::Run(args) => run::run(env, args).await,
         RetrofitCommand::Switch(args) => switch::run(env, args).await,
@@ -66,12 +59,13 @@ pub(super) async fn run_command(env: &Env<'_>, command: &RetrofitCommand) -> any
         RetrofitCommand::Status(args) if args.watch => watch::run(env, args).await,
         RetrofitCommand::Status(args) => status::run(env, args).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(env, args).await,
-        RetrofitCommand::Revise { retrofit, waits } => {
-            let revise = Command::Revise(Revise { limits: env.waits(waits)?.limits });
-            operate(env, retrofit, revise, RetrofitWork::default().options(0)).await
+        RetrofitCommand::Revise(retrofit) => {
+            let revise = Command::Revise(Revise { limits: env.waits(retrofit)?.limits });
+            operate(env, retrofit, &RetrofitWork::default(), revise).await
         }
         RetrofitCommand::Abandon(retrofit) => {
-            operate(env, retrofit, Command::Abandon, RetrofitWork::default().options(0)).await
+            operate(env, retrofit, &RetrofitWork::default(), Command::Abandon).await
         }
-    }
+    };
+    ended.map_err(with_code)
 }

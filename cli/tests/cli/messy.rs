@@ -8,7 +8,7 @@ use std::time::Duration;
 use keyfold_core::value::{AttributeValue, Item};
 use serde_json::{Value, json};
 
-use crate::support::{Site, assert_words, item_of, json_of, refusal_of};
+use crate::support::{Site, assert_words, item_of, json_of, refusal_of, stderr};
 
 const ITEMS: usize = 10;
 /// The number of items with a value that the manifest does not list.
@@ -120,7 +120,9 @@ async fn items_that_are_known_not_to_fit_stay_out_and_close_no_gate() {
     live.done(&START);
     live.done(&BACKFILL);
     assert_eq!(live.quarantine(), (json!(3), json!(0)));
-    live.refused(&["quarantine", "fill", "--accept", "old clients"], &["which items?"]);
+    let unselected = live.retrofit(&["quarantine", "fill", "--accept", "old clients"]);
+    assert_eq!(unselected.status.code(), Some(2), "wrong usage");
+    assert_words(&stderr(&unselected), &["--key <JSON>", "--attribute", "--all"]);
     live.refused(&["quarantine", "fill", "--accept", " ", "--all"], &["why"]);
     let unknown = ["quarantine", "fill", "--accept", "x", "--key", r#"{"id":{"S":"live-09"}}"#];
     live.refused(&unknown, &["no entry of this key"]);

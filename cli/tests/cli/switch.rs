@@ -104,7 +104,11 @@ async fn an_item_that_stays_out_delays_no_switch() {
     refuses(
         &site,
         &switch("3"),
-        &["stop-too-long", "table `ResourceAccessAudit` is open: its writers may write"],
+        &[
+            "stop-too-long",
+            "table `ResourceAccessAudit` is open: its writers may write",
+            "is the replicator behind, or do writers go on? See `keyfold retrofit status auditV2`",
+        ],
     );
     accept();
     compare(&site, "auditV2", &[]);

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use keyfold_core::retrofit::Checkpoint;
-use keyfold_core::retrofit::operate::{Operation, Outcome};
+use keyfold_core::retrofit::operate::Outcome;
 use keyfold_dynamo::retrofit::{PassOptions, PassWatch};
 use keyfold_edge::retrofit::{Failure, Retrofits, SliceRecord};
 use keyfold_edge::{Handled, Invocation};
@@ -25,11 +24,7 @@ pub async fn handle(retrofits: &Retrofits, invocation: Invocation<'_>) -> Handle
 /// The log of an invocation has its outcome; the passes are in the control table.
 struct Unwatched;
 
-impl PassWatch for Unwatched {
-    fn begins(&self, _: &Checkpoint) {}
-    fn page(&self, _: &Checkpoint) {}
-    fn waits(&self, _: usize) {}
-}
+impl PassWatch for Unwatched {}
 
 async fn respond(
     retrofits: &Retrofits,
@@ -48,15 +43,14 @@ async fn respond(
     };
     let operator = retrofits.operator(&mapping, passes).await;
     let command = asked.command(retrofits.limits());
-    let mut operation = Operation::new(mapping, command, record.request_id.clone(), operator.now_ms());
-    let outcome = operator.drive(&mut operation, &Unwatched).await;
-    record.done = outcome.is_some();
+    let outcome = operator.drive(command, &Unwatched).await;
+    record.done = outcome.is_ok();
     match outcome {
-        Some(outcome) => {
+        Ok(outcome) => {
             let compared = outcome.is_success() && retrofits.is_compared(&retrofit).await?;
             Ok(answer(&retrofit, &outcome, compared))
         }
-        None => Ok(json!({ "retrofit": retrofit, "done": false, "doing": operation.status().text })),
+        Err(status) => Ok(json!({ "retrofit": retrofit, "done": false, "doing": status.text })),
     }
 }
 

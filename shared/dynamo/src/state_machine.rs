@@ -17,7 +17,7 @@ const FAILURES_MAX: usize = 20;
 pub struct StateMachines(Service);
 
 /// A run, and the segments that failed in it.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Run {
     /// The execution's ARN.
     pub execution: String,

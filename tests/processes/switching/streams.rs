@@ -39,9 +39,13 @@ async fn a_stop_whose_stream_is_gone_is_taken_back() {
     // While the command waits for silence, the source gets another stream. The end of the former one is silent too.
     let words = ["switch", RETROFIT, "--writers", "attested", "--waits", "quiet=4"];
     let started = deployment.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    while deployment.done(&["status", RETROFIT]).await["phase"] != "closing" {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let closing = async {
+        while deployment.done(&["status", RETROFIT]).await["phase"] != "closing" {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    // A command that ends before the phase was seen must not keep the test waiting.
+    tokio::time::timeout(Duration::from_secs(60), closing).await.expect("the writers were never stopped");
     replaced.0.store(true, Ordering::Relaxed);
     let ended = started.wait_with_output().await.unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();

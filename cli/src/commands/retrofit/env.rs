@@ -1,28 +1,29 @@
 //! A retrofit by its name: its mapping, the senders of its requests, and how long each step waits.
 
-use std::str::FromStr;
-
 use anyhow::Context;
 use keyfold_core::retrofit::operate::Limits;
 use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
 use keyfold_dynamo::retrofit::{
     LAG_SECONDS_DEFAULT, PassOptions, RequestSender, RetrofitError, RetrofitState, limits,
 };
-use keyfold_dynamo::{Settings, client};
+use keyfold_dynamo::{DynamoError, ServiceError, Settings, client};
 
 pub(super) use crate::globals::Env;
-use crate::refusal::Refusal;
+use crate::refusal::{self, Refusal};
 
-/// Which retrofit.
+/// Which retrofit, and how long its steps wait.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrofitName {
     /// The retrofit's name in the manifest.
     #[arg(value_name = "RETROFIT")]
     pub(super) name: String,
+    /// Other waits than those that follow from the endpoint, in seconds, such as `in-flight=60,quiet=2,denied=15,proof=60`.
+    #[arg(long, hide = true, value_name = "WAITS", env = "KEYFOLD_WAITS", value_delimiter = ',')]
+    waits: Vec<String>,
 }
 
 /// How a pass over a table is split into segments, and how fast it goes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct RetrofitWork {
     /// This worker's name, for the leases of segments. After a kill, a worker of the same name continues at once [default: a new
     /// name for each run, which waits half a minute for the leases to end].
@@ -40,17 +41,12 @@ pub(crate) struct RetrofitWork {
     pub(super) rate: Option<f64>,
 }
 
-impl Default for RetrofitWork {
-    fn default() -> RetrofitWork {
-        let worker = std::env::var("KEYFOLD_WORKER").ok();
-        RetrofitWork { worker, segments: None, concurrency: None, rate: None }
-    }
-}
-
 impl RetrofitWork {
     /// As options of a pass.
     pub(super) fn options(&self, lag_seconds: u64) -> PassOptions {
-        let given = PassOptions::of(self.worker.as_deref());
+        // The variable also counts for commands without these options.
+        let worker = self.worker.clone().or_else(|| std::env::var("KEYFOLD_WORKER").ok());
+        let given = PassOptions::of(worker.as_deref());
         let at_once = self.concurrency.unwrap_or(given.at_once);
         PassOptions { segments: self.segments, at_once, rate: self.rate, lag_seconds, ..given }
     }
@@ -67,52 +63,34 @@ pub(crate) struct Waits {
 /// The lag of a replicator on this machine.
 const LAG_SECONDS_LOCAL: u64 = 5;
 
-/// Other waits than those that follow from the endpoint.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct WaitsGiven {
-    /// Other waits, in seconds, such as `in-flight=60,quiet=2,denied=15,proof=60`.
-    #[arg(long, hide = true, value_name = "WAITS", env = "KEYFOLD_WAITS")]
-    waits: Option<ChangedWaits>,
-}
-
-/// Some of the waits, by their names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ChangedWaits(Vec<(String, u64)>);
-
-impl FromStr for ChangedWaits {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ChangedWaits, String> {
-        let one = |part: &str| {
-            let (name, seconds) = part.split_once('=')?;
-            let known = ["in-flight", "quiet", "denied", "proof", "lag"].contains(&name);
-            Some((name.to_owned(), seconds.parse().ok()?)).filter(|_| known)
-        };
-        let wrong = |part: &str| {
-            format!(
-                "`{part}` is not NAME=SECONDS, with one of the names `in-flight`, `quiet`, `denied`, `proof` and `lag`"
-            )
-        };
-        let parts = text.split(',').filter(|part| !part.is_empty());
-        parts.map(|part| one(part).ok_or_else(|| wrong(part))).collect::<Result<_, _>>().map(ChangedWaits)
+impl Waits {
+    /// Changes a wait, such as `in-flight=60`.
+    fn change(&mut self, text: &str) -> Option<()> {
+        let (name, seconds) = text.split_once('=')?;
+        let seconds: u64 = seconds.parse().ok()?;
+        let milliseconds = seconds.saturating_mul(1_000);
+        match name {
+            "in-flight" => self.limits.in_flight_ms = milliseconds,
+            "quiet" => self.limits.quiet_ms = milliseconds,
+            "denied" => self.limits.denied_ms = milliseconds,
+            "proof" => self.limits.proof_max_ms = milliseconds,
+            "lag" => self.lag = seconds,
+            _ => return None,
+        }
+        Some(())
     }
 }
 
 impl Env<'_> {
     /// How long the steps wait: seconds if DynamoDB is on this machine.
-    pub(super) fn waits(&self, given: &WaitsGiven) -> anyhow::Result<Waits> {
+    pub(super) fn waits(&self, retrofit: &RetrofitName) -> anyhow::Result<Waits> {
         let endpoint = self.globals.settings()?.endpoint;
         let lag = if endpoint.is_loopback() { LAG_SECONDS_LOCAL } else { LAG_SECONDS_DEFAULT };
         let mut waits = Waits { limits: limits(&endpoint), lag };
-        for (name, seconds) in given.waits.iter().flat_map(|given| &given.0) {
-            let milliseconds = seconds.saturating_mul(1_000);
-            match name.as_str() {
-                "in-flight" => waits.limits.in_flight_ms = milliseconds,
-                "quiet" => waits.limits.quiet_ms = milliseconds,
-                "denied" => waits.limits.denied_ms = milliseconds,
-                "proof" => waits.limits.proof_max_ms = milliseconds,
-                _ => waits.lag = *seconds,
-            }
+        for text in retrofit.waits.iter().filter(|text| !text.is_empty()) {
+            waits.change(text).with_context(|| {
+                format!("`{text}` is not NAME=SECONDS, with one of the names `in-flight`, `quiet`, `denied`, `proof` and `lag`")
+            })?;
         }
         Ok(waits)
     }
@@ -136,11 +114,19 @@ impl Env<'_> {
         retrofit: &RetrofitName,
     ) -> anyhow::Result<(RequestSender, RetrofitState)> {
         let unstarted = self.unstarted(retrofit).await?;
-        let mapping = unstarted.job().mapping().clone();
-        RequestSender::started(unstarted.client().clone(), mapping, &self.globals.control)
-            .await
-            .map_err(explained)
+        let (client, mapping) = (unstarted.client().clone(), unstarted.job().mapping().clone());
+        Ok(RequestSender::started(client, mapping, &self.globals.control).await?)
     }
+}
+
+/// Errors below a command have codes and hints: a program reads them.
+pub(super) fn with_code(error: anyhow::Error) -> anyhow::Error {
+    error
+        .downcast::<RetrofitError>()
+        .map(explained)
+        .or_else(|error| error.downcast::<DynamoError>().map(explained))
+        .or_else(|error| error.downcast::<ServiceError>().map(refusal::explained))
+        .unwrap_or_else(|error| error)
 }
 
 /// An error with its causes, its code and its hint.

@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::Protocol;
 use keyfold_dynamo::{ServiceError, StateMachineRun, StateMachines};
-use keyfold_edge::retrofit::Operation;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName};
-use super::runs::{document, opened, text};
-use super::watch::StatusHistory;
+use super::texts::{run_json, run_text};
+use super::watch::{self, History};
 use crate::line::Line;
-use crate::refusal;
 use crate::support::exit_code;
 
 /// The pause between two samples of a run.
@@ -36,36 +34,26 @@ impl HereArgs {
     }
 }
 
-/// Lets the state machine carry out an operation, and follows it to its end.
-pub(super) async fn operate(
-    env: &Env<'_>,
-    retrofit: &RetrofitName,
-    machine: &str,
-    operation: &Operation,
-) -> anyhow::Result<ExitCode> {
-    let mut input = json!({ "retrofit": retrofit.name, "operation": operation });
-    if env.mapping(retrofit)?.protocol() == Protocol::InPlace {
-        input["sides"] = json!(["source"]);
-    }
-    started(env, retrofit, machine, None, &input).await
-}
-
-/// Starts a run with this input, and follows it to its end.
-pub(super) async fn started(
+/// Starts a run of the retrofit with this input, and follows it to its end.
+pub(super) async fn run(
     env: &Env<'_>,
     retrofit: &RetrofitName,
     machine: &str,
     name: Option<&str>,
-    input: &Value,
+    mut input: Value,
 ) -> anyhow::Result<ExitCode> {
-    let states = opened(env).await?;
-    let execution = states.start(machine, name, input).await.map_err(refusal::explained)?;
+    input["retrofit"] = json!(retrofit.name);
+    if env.mapping(retrofit)?.protocol() == Protocol::InPlace {
+        input["sides"] = json!(["source"]);
+    }
+    let states = StateMachines::open(&env.globals.settings()?).await?;
+    let execution = states.start(machine, name, &input).await?;
     env.out.note(format!(
         "started {execution}\nctrl-C ends this view, not the run; anybody can follow it: keyfold retrofit status {} --watch\n",
         retrofit.name
     ));
     let run = followed(&states, env, retrofit, &execution).await?;
-    env.out.show(&document(&run, &retrofit.name), text(&run))?;
+    env.out.show(&run_json(&run, &retrofit.name), run_text(&run))?;
     Ok(exit_code(run.has_succeeded()))
 }
 
@@ -76,16 +64,16 @@ async fn followed(
     retrofit: &RetrofitName,
     execution: &str,
 ) -> anyhow::Result<StateMachineRun> {
-    let (line, mut history, started) = (Line::new(env.out), StatusHistory::default(), Instant::now());
+    let (line, mut history, started) = (Line::new(env.out), History::new(), Instant::now());
     loop {
         match states.run(execution).await {
             Ok(run) if !run.is_running() => return Ok(run),
             Ok(_) | Err(ServiceError::NotReached { .. }) => {}
-            Err(error) => return Err(refusal::explained(error)),
+            Err(error) => return Err(error.into()),
         }
-        let sample = history.sample(env, retrofit).await;
-        let sample = sample.map_or_else(|_| "no answer of DynamoDB".to_owned(), |sample| sample.plain());
-        let shown = format!("{} s: {}", started.elapsed().as_secs(), sample.trim_end());
+        let sample = watch::sample(env, retrofit, &mut history).await;
+        let sample = sample.map_or_else(|_| "no answer of DynamoDB".to_owned(), |sample| sample.line());
+        let shown = format!("{} s: {sample}", started.elapsed().as_secs());
         line.during(tokio::time::sleep(SAMPLE_PAUSE), || shown.clone()).await;
     }
 }

@@ -8,7 +8,7 @@ use keyfold_core::retrofit::{Protocol, finalise};
 use keyfold_edge::retrofit::{Operation, Word};
 use serde_json::json;
 
-use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven, explained};
+use super::env::{Env, RetrofitName, RetrofitWork};
 use super::execution::{self, HereArgs};
 use super::operate::operate;
 
@@ -26,8 +26,6 @@ pub(crate) struct RetrofitFinishArgs {
     leave_marks: bool,
     #[command(flatten)]
     here: HereArgs,
-    #[command(flatten)]
-    waits: WaitsGiven,
 }
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Result<ExitCode> {
@@ -37,10 +35,11 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Res
     let operation =
         Operation { command: Word::Finish, leave_marks: args.leave_marks, ..Operation::default() };
     if let Some(machine) = args.here.machine() {
-        return execution::operate(env, &args.retrofit, machine, &operation).await;
+        let input = json!({ "operation": operation });
+        return execution::run(env, &args.retrofit, machine, None, input).await;
     }
-    let waits = env.waits(&args.waits)?;
-    operate(env, &args.retrofit, operation.command(waits.limits), args.work.options(waits.lag)).await
+    let command = operation.command(env.waits(&args.retrofit)?.limits);
+    operate(env, &args.retrofit, &args.work, command).await
 }
 
 /// Shows the price.
@@ -49,7 +48,7 @@ async fn price(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Result<ExitC
     let mapping = sender.job().mapping().forward();
     let takes_marks = !args.leave_marks && head.protocol != Protocol::InPlace;
     let scans = takes_marks || head.leaves_tombstones();
-    let (items, scan) = if scans { sender.target_about().await.map_err(explained)? } else { (0, 0) };
+    let (items, scan) = if scans { sender.target_about().await? } else { (0, 0) };
     let writes = match takes_marks {
         true => finalise::write_units(mapping.target(), items, scan),
         false => WriteUnits::ZERO,

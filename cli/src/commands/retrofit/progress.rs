@@ -4,14 +4,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::operate::OperationStatus;
 use keyfold_core::retrofit::{Checkpoint, Pass, SegmentId, ThrottledBy};
 use keyfold_dynamo::retrofit::{ConsumedTotals, LEASE_TIME, PassEnd, PassWatch};
 use serde_json::{Value, json};
 
-use crate::line::{Line, time_left};
+use super::texts::key_text;
+use crate::line::{Line, duration};
 use crate::output::Output;
 
 /// The progress of one operation.
@@ -25,15 +26,17 @@ pub(super) struct Progress {
 #[derive(Default)]
 struct State {
     status: Option<OperationStatus>,
-    pass: Option<PassState>,
+    pass: PassState,
     stages: Vec<Stage>,
 }
 
-/// A pass that is at work.
+/// The pass that is at work.
+#[derive(Default)]
 struct PassState {
+    /// `None` if no pass is at work.
+    started: Option<Instant>,
     /// The approximate number of items; 0 if it is unknown.
     total: u64,
-    started: Instant,
     /// How many items each segment has finished.
     items: BTreeMap<SegmentId, u64>,
     /// How many items were finished before this run.
@@ -57,13 +60,6 @@ impl Progress {
         self.line.during(work, || self.text()).await
     }
 
-    /// Another step of the operation begins.
-    pub(super) fn status(&self, status: OperationStatus) {
-        let mut state = self.state();
-        state.pass = None;
-        state.status = Some(status);
-    }
-
     /// Reports of the passes, stage by stage.
     pub(super) fn stages(&self) -> Vec<Stage> {
         std::mem::take(&mut self.state().stages)
@@ -72,69 +68,63 @@ impl Progress {
     fn text(&self) -> String {
         let state = self.state();
         let status = state.status.as_ref();
-        let paused = status.and_then(|status| status.paused_ms);
-        let failure = status.and_then(|status| status.failure.as_ref());
-        let what = match (&state.pass, status) {
-            (Some(pass), _) => Some(pass.text(self.line.is_drawn(), false)),
-            (None, status) => status.map(|status| status.text.clone()),
-        };
         let parts = [
-            paused.map(|paused| format!("stopped for {} s", paused / 1_000)),
-            what,
-            failure.map(|failure| format!("trying again: {}", failure.message)),
+            status.and_then(|status| Some(format!("stopped for {} s", status.paused_ms? / 1_000))),
+            match state.pass.started {
+                Some(_) => Some(state.pass.text()),
+                None => status.map(|status| status.text.clone()),
+            },
+            status.and_then(|status| Some(format!("trying again: {}", status.failure.as_ref()?.message))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }
 
 impl PassState {
-    fn text(&self, short: bool, ended: bool) -> String {
-        let (pace, throttles) = (self.pace(ended), self.spent.throttles);
-        let limited = self.limited_by.map(|by| format!(", limited by {}", by.words())).unwrap_or_default();
-        match pace.share() {
-            Some(percent) if short => {
-                format!("{percent}%, {}: {pace}, {throttles} throttled{limited}", pace.left())
-            }
-            _ => {
-                let units = self.spent.units();
-                format!("{pace}, {units:.0} units, {throttles} throttled, {}{limited}", pace.left())
-            }
-        }
+    /// How many items are finished, and how many of them since this run began.
+    fn items(&self) -> (u64, u64) {
+        let items: u64 = self.items.values().sum();
+        (items, items.saturating_sub(self.before))
     }
 
-    fn pace(&self, ended: bool) -> Pace {
-        let items: u64 = self.items.values().sum();
-        let total = if ended { Some(items) } else { known_total(self.total, items) };
-        Pace::new(items, items.saturating_sub(self.before), total, self.started.elapsed().as_secs_f64())
+    fn elapsed(&self) -> Duration {
+        self.started.map(|started| started.elapsed()).unwrap_or_default()
+    }
+
+    fn text(&self) -> String {
+        let pace = Pace::new(self.items(), self.total, self.elapsed());
+        let limited = self.limited_by.map(|by| format!(", limited by {}", by.words())).unwrap_or_default();
+        format!("{pace}{limited}, {} throttled, {:.0} units", self.spent.throttles, self.spent.units())
     }
 }
 
 impl PassWatch for Progress {
+    fn step(&self, status: OperationStatus) {
+        let mut state = self.state();
+        state.pass = PassState::default();
+        state.status = Some(status);
+    }
+
     fn begins_pass(&self, _pass: Pass, _repair: bool, total: u64) {
-        let (started, items, spent) = (Instant::now(), BTreeMap::new(), ConsumedTotals::default());
-        self.state().pass = Some(PassState { total, started, items, before: 0, spent, limited_by: None });
+        self.state().pass = PassState { started: Some(Instant::now()), total, ..PassState::default() };
     }
 
     /// Items of other workers count as done before this run.
     fn begins(&self, checkpoint: &Checkpoint) {
-        if let Some(pass) = &mut self.state().pass {
-            let items = checkpoint.count("items");
-            let former = pass.items.insert(checkpoint.segment(), items);
-            pass.before += items.saturating_sub(former.unwrap_or(0));
-        }
+        let pass = &mut self.state().pass;
+        let items = checkpoint.count("items");
+        let former = pass.items.insert(checkpoint.segment(), items);
+        pass.before += items.saturating_sub(former.unwrap_or(0));
     }
 
     fn page(&self, checkpoint: &Checkpoint) {
-        if let Some(pass) = &mut self.state().pass {
-            pass.items.insert(checkpoint.segment(), checkpoint.count("items"));
-        }
+        self.state().pass.items.insert(checkpoint.segment(), checkpoint.count("items"));
     }
 
     fn spends(&self, spent: &ConsumedTotals, limited_by: Option<ThrottledBy>) {
-        if let Some(pass) = &mut self.state().pass {
-            pass.spent = spent.clone();
-            pass.limited_by = limited_by;
-        }
+        let pass = &mut self.state().pass;
+        pass.spent = spent.clone();
+        pass.limited_by = limited_by;
     }
 
     fn waits(&self, segments: usize) {
@@ -146,8 +136,7 @@ impl PassWatch for Progress {
 
     fn ends_pass(&self, pass: Pass, repair: bool, end: &PassEnd) {
         let mut state = self.state();
-        let Some(at_work) = state.pass.take() else { return };
-        self.line.note(&at_work.text(false, true));
+        let at_work = std::mem::take(&mut state.pass);
         let name = match pass {
             Pass::VerifySource | Pass::VerifyTarget if repair => "repair",
             Pass::VerifySource | Pass::VerifyTarget => "comparison",
@@ -159,8 +148,7 @@ impl PassWatch for Progress {
         let Some(stage) = state.stages.last_mut() else { unreachable!("pushed above") };
         let left = usize::try_from(stage.differing).map_or(0, |listed| self.show.saturating_sub(listed));
         for difference in end.differences.iter().take(left) {
-            let key = difference.key.as_ref().and_then(|key| serde_json::to_string(key).ok());
-            let key = key.unwrap_or_else(|| "(no source key)".to_owned());
+            let key = difference.key.as_ref().map_or_else(|| "(no source key)".to_owned(), key_text);
             let repaired = if difference.repaired { ", repaired" } else { "" };
             self.line.note(&format!("{} {key}{repaired}", difference.class.name()));
         }
@@ -177,7 +165,9 @@ pub(super) struct Stage {
     differing: u64,
     spent: ConsumedTotals,
     items: u64,
-    seconds: f64,
+    elapsed: Duration,
+    /// After a backfill: the items that do not fit, by reason.
+    pub(super) misfits: Option<Value>,
 }
 
 impl Stage {
@@ -186,21 +176,21 @@ impl Stage {
         self.differing += end.differing;
         end.counts.iter().for_each(|(name, count)| *self.counts.entry(name.clone()).or_default() += count);
         self.spent.add(&pass.spent);
-        self.items += pass.items.values().sum::<u64>().saturating_sub(pass.before);
-        self.seconds += pass.started.elapsed().as_secs_f64();
-    }
-
-    fn items_per_second(&self) -> f64 {
-        Pace::new(self.items, self.items, None, self.seconds).items_per_second
+        self.items += pass.items().1;
+        self.elapsed += pass.elapsed();
     }
 
     pub(super) fn json(&self) -> Value {
         let spent = &self.spent;
-        json!({
-            "done": self.done, "counts": self.counts, "itemsPerSecond": self.items_per_second().round(),
+        let mut value = json!({
+            "done": self.done, "counts": self.counts, "itemsPerSecond": per_second(self.items, self.elapsed),
             "readUnits": spent.read.units, "writeUnits": spent.write.units, "controlWriteUnits": spent.control.units,
             "resent": spent.resent, "throttled": spent.throttles,
-        })
+        });
+        if let Some(misfits) = &self.misfits {
+            value["misfits"] = misfits.clone();
+        }
+        value
     }
 
     pub(super) fn text(&self) -> String {
@@ -208,10 +198,10 @@ impl Stage {
             self.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
         let ConsumedTotals { read, write, control, resent, .. } = &self.spent;
         format!(
-            "{}: {} ({:.0} items/s, {} read units, {} write units, {} units of the control table, {resent} retries)\n",
+            "{}: {} ({} items/s, {} read units, {} write units, {} units of the control table, {resent} retries)\n",
             self.name,
             counted.join(", "),
-            self.items_per_second(),
+            per_second(self.items, self.elapsed),
             read.units,
             write.units,
             control.units
@@ -223,53 +213,57 @@ impl Stage {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pace {
     pub(super) items: u64,
+    /// How many of them were done in the elapsed time.
+    new: u64,
+    elapsed: Duration,
     /// The approximate number of all items; `None` if it is unknown.
     pub(super) total: Option<u64>,
-    pub(super) items_per_second: f64,
+    pub(super) is_done: bool,
 }
 
 impl Pace {
-    /// The pace of a run that has done `new` of the items in these seconds.
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    pub(super) fn new(items: u64, new: u64, total: Option<u64>, seconds: f64) -> Pace {
-        Pace { items, total, items_per_second: new as f64 / seconds.max(0.001) }
+    /// DynamoDB's count of a table is up to six hours old, so a pass may have found more; the total is then unknown.
+    pub(super) fn new((items, new): (u64, u64), about: u64, elapsed: Duration) -> Pace {
+        let total = Some(about).filter(|about| *about > 0 && *about >= items);
+        Pace { items, new, elapsed, total, is_done: false }
     }
 
-    fn share(&self) -> Option<u64> {
-        self.total.map(|total| (self.items * 100).checked_div(total).unwrap_or(100))
+    /// The same for a pass that is over.
+    pub(super) fn done(self) -> Pace {
+        Pace { total: Some(self.items), is_done: true, ..self }
+    }
+
+    pub(super) fn items_per_second(&self) -> u64 {
+        per_second(self.new, self.elapsed)
     }
 
     /// How many seconds the rest takes at this rate.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "for people"
-    )]
     pub(super) fn seconds_left(&self) -> Option<u64> {
-        match self.total?.saturating_sub(self.items) {
-            0 => Some(0),
-            // Saturates.
-            left if self.items_per_second > 0.0 => Some((left as f64 / self.items_per_second).ceil() as u64),
-            _ => None,
-        }
-    }
-
-    pub(super) fn left(&self) -> String {
-        self.seconds_left().map_or_else(|| "time left unknown".to_owned(), time_left)
+        let left = self.total?.saturating_sub(self.items);
+        let at_this_rate =
+            || Some(left.saturating_mul(milliseconds(self.elapsed)).checked_div(self.new)?.div_ceil(1_000));
+        if left == 0 { Some(0) } else { at_this_rate() }
     }
 }
 
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_done {
+            return write!(f, "done, {} items", self.items);
+        }
         let about = self.total.map(|total| format!(" of about {total}")).unwrap_or_default();
-        write!(f, "{}{about} items, {:.0} items/s", self.items, self.items_per_second)
+        let left = self.seconds_left().map(|seconds| format!("{} left", duration(seconds)));
+        let left = left.unwrap_or_else(|| "time left unknown".to_owned());
+        write!(f, "{}{about} items, {} items/s, {left}", self.items, self.items_per_second())
     }
 }
 
-/// The approximate number of items, if DynamoDB's count can be right: it is up to six hours old, and a pass may have found more.
-pub(super) fn known_total(total: u64, items: u64) -> Option<u64> {
-    Some(total).filter(|total| *total > 0 && *total >= items)
+fn per_second(items: u64, elapsed: Duration) -> u64 {
+    items.saturating_mul(1_000) / milliseconds(elapsed)
+}
+
+fn milliseconds(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 #[cfg(test)]

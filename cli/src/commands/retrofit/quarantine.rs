@@ -3,7 +3,6 @@
 //! `--accept` notes that items stay out.
 
 mod accept;
-mod late;
 mod retry;
 
 use std::process::ExitCode;
@@ -15,8 +14,8 @@ use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
 use serde_json::{Value, json};
 
 use self::accept::AcceptArgs;
-use super::env::{Env, RetrofitName, explained};
-use super::texts::titled;
+use super::env::{Env, RetrofitName};
+use super::texts::{key_text, titled};
 use crate::output::columns;
 use crate::refusal::refuse;
 
@@ -47,80 +46,92 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow:
     let out = env.out;
     let (sender, head) = env.started(&args.retrofit).await?;
     if args.accept.is_given() {
-        return accept::run(&sender, &head, &args.accept, out).await;
+        return accept::run(&sender, &args.accept, out).await;
     }
+    let late = sender.late().await?;
     if let Some(name) = &args.forget {
-        let left = late::forget(&sender, name).await?;
+        let Some(change) = late.iter().find(|change| change.name() == name) else {
+            refuse!("unknown-late-change", "retrofit `{}` has no late change with this name", head.retrofit);
+        };
+        sender.forget_late(change).await?;
+        let left = late.len() - 1;
         let value = json!({ "retrofit": head.retrofit, "lateLeft": left });
         out.show(&value, format!("forgotten; {left} late writes are left\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut listed = Listed {
-        retrofit: head.retrofit.clone(),
-        entries: sender.quarantine().await.map_err(explained)?,
-        former: sender.other_quarantine().await.map_err(explained)?,
-        late: sender.late().await.map_err(explained)?,
-        released: 0,
+        entries: sender.quarantine().await?,
+        former: sender.other_quarantine().await?,
+        late,
+        released: None,
     };
     if args.release {
-        listed.released =
-            release(env, &args.retrofit, &sender, &head, &listed.entries, &listed.former).await?;
+        listed.released = Some(release(env, &args.retrofit, &sender, &head, &listed).await?);
         listed.entries.retain(|entry| entry.key.is_some());
         listed.former.clear();
     }
     match out.json || args.images {
-        true => out.value(&listed.value(args.images))?,
-        false => out.text(listed.text(args.release)),
+        true => out.value(&listed.value(&head.retrofit, args.images))?,
+        false => out.text(listed.text(&head.retrofit)),
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The entries of the quarantine.
 struct Listed {
-    retrofit: String,
     entries: Vec<Quarantined>,
     /// Those from before the writers moved last.
     former: Vec<Quarantined>,
+    /// Changes that came to a table after its writers should have stopped, and that the open table lacks. The operator writes each to the
+    /// open table, or forgets it.
     late: Vec<LateChange>,
-    released: usize,
+    released: Option<usize>,
 }
 
 impl Listed {
-    fn value(&self, images: bool) -> Value {
+    /// The contents of items are shown only with `images`.
+    fn value(&self, retrofit: &str, images: bool) -> Value {
         let all = || self.entries.iter().chain(&self.former);
-        let entries: Vec<Value> = all().map(as_json).collect();
-        let late: Vec<Value> = self.late.iter().map(|change| late::as_json(change, images)).collect();
+        let late = |change: &LateChange| {
+            let mut value = json!({
+                "name": change.name(), "table": change.table, "key": change.key, "what": change.what(),
+            });
+            if images {
+                value["old"] = json!(change.old);
+                value["new"] = json!(change.new);
+            }
+            value
+        };
         json!({
-            "retrofit": self.retrofit, "entries": entries, "released": self.released,
-            "misfits": misfits(all()).json(), "late": late,
+            "retrofit": retrofit, "entries": all().map(entry_json).collect::<Vec<_>>(), "released": self.released.unwrap_or(0),
+            "misfits": misfits(all()).json(), "late": self.late.iter().map(late).collect::<Vec<_>>(),
         })
     }
 
-    fn text(&self, has_released: bool) -> String {
-        let mut text = String::new();
-        if has_released {
-            let released = self.released;
-            text += &format!(
-                "removed {released} entries that name no item, or are from before the writers moved\n"
-            );
-        }
+    fn text(&self, retrofit: &str) -> String {
+        let released = self.released.map(|released| {
+            format!("removed {released} entries that name no item, or are from before the writers moved\n")
+        });
+        let mut text = released.unwrap_or_default();
         if self.entries.is_empty() && self.former.is_empty() {
             text += "the quarantine is empty\n";
         }
-        text += &columns(&self.entries.iter().map(line).collect::<Vec<_>>());
+        text += &columns(&entry_rows(&self.entries));
         text += &titled("by reason:", &misfits(self.entries.iter().chain(&self.former)).table());
-        if !self.former.is_empty() {
-            text += &format!(
-                "from before the writers moved; `keyfold retrofit run {}` compares these items, and `--release` removes the entries after it:\n",
-                self.retrofit
-            );
-            text += &columns(&self.former.iter().map(line).collect::<Vec<_>>());
-        }
-        if !self.late.is_empty() {
-            text += "written to the closed table after its writers should have stopped; write each to the open table, or `--forget NAME`:\n";
-            text += &columns(&self.late.iter().map(late::line).collect::<Vec<_>>());
-        }
-        text
+        let former = format!(
+            "from before the writers moved; `keyfold retrofit run {retrofit}` compares these items, and `--release` removes the entries after it:"
+        );
+        text += &titled(&former, &entry_rows(&self.former));
+        let late = |change: &LateChange| {
+            vec![
+                change.table.clone(),
+                change.what().to_owned(),
+                key_text(&change.key),
+                change.name().to_owned(),
+            ]
+        };
+        let title = "written to the closed table after its writers should have stopped; write each to the open table, or `--forget NAME`:";
+        text + &titled(title, &self.late.iter().map(late).collect::<Vec<_>>())
     }
 }
 
@@ -131,16 +142,17 @@ async fn release(
     name: &RetrofitName,
     sender: &RequestSender,
     head: &RetrofitState,
-    entries: &[Quarantined],
-    former: &[Quarantined],
+    Listed { entries, former, .. }: &Listed,
 ) -> anyhow::Result<usize> {
     let retrofit = &head.retrofit;
-    let nameless: Vec<&Quarantined> = entries.iter().filter(|entry| entry.key.is_none()).collect();
-    if nameless.is_empty() && former.is_empty() {
+    let job = sender.job();
+    let mut dismissals: Vec<_> =
+        entries.iter().filter(|entry| entry.key.is_none()).map(|entry| job.dismiss(entry)).collect();
+    if dismissals.is_empty() && former.is_empty() {
         return Ok(0);
     }
     // A new entry of this kind cancels the comparisons that started before it.
-    let verdict = sender.verdict().await.map_err(explained)?;
+    let verdict = sender.verdict().await?;
     if verdict.is_none_or(|verdict| verdict.differences > 0) {
         refuse!(
             "needs-comparison",
@@ -148,22 +160,19 @@ async fn release(
              hint: run `keyfold retrofit run {retrofit}` first; it must find no difference"
         );
     }
-    for entry in &nameless {
-        sender.carry(&mut sender.job().dismiss(entry)).await?;
-    }
     let mapping = env.mapping(name)?;
-    let other = match sender.job().mapping().is_reverse() {
+    let other = match job.mapping().is_reverse() {
         true => Some(head.job(mapping)),
         false => head.reverse_job(&mapping),
     };
-    let Some(other) = other else { return Ok(nameless.len()) };
-    for entry in former {
-        sender.carry(&mut other.dismiss(entry)).await?;
+    dismissals.extend(other.iter().flat_map(|other| former.iter().map(|entry| other.dismiss(entry))));
+    for task in &mut dismissals {
+        sender.carry(task).await?;
     }
-    Ok(nameless.len() + former.len())
+    Ok(dismissals.len())
 }
 
-fn as_json(entry: &Quarantined) -> Value {
+fn entry_json(entry: &Quarantined) -> Value {
     let mut value = entry.misfit.json();
     value["row"] = json!(entry.row);
     value["key"] = json!(entry.key);
@@ -173,15 +182,12 @@ fn as_json(entry: &Quarantined) -> Value {
     value
 }
 
-fn line(entry: &Quarantined) -> Vec<String> {
-    let accepted = entry.accepted.as_ref();
-    let note = accepted.map(|note| format!("stays out: {} ({})", note.because, note.by)).unwrap_or_default();
-    vec![entry.code.clone(), named(entry), note]
-}
-
-fn named(entry: &Quarantined) -> String {
-    match &entry.key {
-        Some(key) => serde_json::to_string(key).unwrap_or_default(),
-        None => format!("{} (names no item)", entry.row),
-    }
+fn entry_rows(entries: &[Quarantined]) -> Vec<Vec<String>> {
+    let row = |entry: &Quarantined| {
+        let nameless = || format!("{} (names no item)", entry.row);
+        let accepted = entry.accepted.as_ref();
+        let note = accepted.map(|note| format!("stays out: {} ({})", note.because, note.by));
+        vec![entry.code.clone(), entry.key.as_ref().map_or_else(nameless, key_text), note.unwrap_or_default()]
+    };
+    entries.iter().map(row).collect()
 }

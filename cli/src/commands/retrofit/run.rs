@@ -5,18 +5,18 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::ensure;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::table as control_table;
 use keyfold_core::retrofit::operate::{Command, Run, RunStage};
 use keyfold_core::retrofit::quarantine::misfits;
-use keyfold_core::retrofit::{Mapping, Protocol};
+use keyfold_core::retrofit::{Mapping, Pass};
 use keyfold_dynamo::{
     Client, DynamoError, Endpoint, EnsureError, TableOptions, describe, enable_stream, ensure_table,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven, explained};
+use super::env::{Env, RetrofitName, RetrofitWork};
 use super::execution::{self, HereArgs};
 use super::operate::{Ended, SHOW_DEFAULT, perform};
 use super::texts::titled;
@@ -61,8 +61,6 @@ pub(crate) struct RetrofitRunArgs {
     /// With a state machine: a name for the execution. The same name with the same input gives the same execution.
     #[arg(long, value_name = "NAME")]
     execution: Option<String>,
-    #[command(flatten)]
-    waits: WaitsGiven,
 }
 
 /// The stages of a run, in their order.
@@ -76,44 +74,21 @@ pub(crate) enum Stage {
     Compare,
 }
 
-impl From<Stage> for RunStage {
-    fn from(stage: Stage) -> RunStage {
-        match stage {
-            Stage::Start => RunStage::Start,
-            Stage::Backfill => RunStage::Backfill,
-            Stage::Compare => RunStage::Compare,
-        }
-    }
-}
-
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<ExitCode> {
     let client = env.globals.client().await?;
     let control = control_table(&env.globals.control);
     known_control_table(env, &client, &control, args.create_control_table).await?;
-    match args.here.machine().filter(|_| args.until != Stage::Start) {
-        Some(machine) => in_aws(env, &client, machine, args).await,
+    // A retrofit is started here; the state machine's functions do the rest.
+    let machine = args.here.machine().filter(|_| args.until != Stage::Start);
+    let until = if machine.is_some() { Stage::Start } else { args.until };
+    let mut ended = performed(env, &client, args, until).await?;
+    match machine.filter(|_| ended.outcome.is_success()) {
+        Some(machine) => in_aws(env, machine, args, &ended).await,
         None => {
-            let run = asked(env, args)?;
-            let ended = performed(env, &client, args, run).await?;
-            let more = in_quarantine(env, args, &ended).await?;
-            ended.report(env, &more)
+            add_misfits(env, args, &mut ended).await?;
+            ended.report(env)
         }
     }
-}
-
-fn asked(env: &Env<'_>, args: &RetrofitRunArgs) -> anyhow::Result<Run> {
-    let others = env.model.retrofits.iter().filter(|retrofit| retrofit.name != args.retrofit.name);
-    Ok(Run {
-        until: args.until.into(),
-        no_stream: args.no_stream,
-        follow: args.enable_stream,
-        again: args.again,
-        repair: args.repair,
-        segments: args.work.segments,
-        // A retrofit that cannot be mapped was never started.
-        others: others.filter_map(|retrofit| Mapping::of(env.model, &retrofit.name).ok()).collect(),
-        limits: env.waits(&args.waits)?.limits,
-    })
 }
 
 /// Runs; where only the stream is missing, switches it on if that is wanted, and runs again.
@@ -121,11 +96,27 @@ async fn performed(
     env: &Env<'_>,
     client: &Client,
     args: &RetrofitRunArgs,
-    run: Run,
+    until: Stage,
 ) -> anyhow::Result<Ended> {
-    let lag = args.lag.unwrap_or(env.waits(&args.waits)?.lag);
-    let perform =
-        |run: Run| perform(env, &args.retrofit, Command::Run(run), args.work.options(lag), args.show);
+    let waits = env.waits(&args.retrofit)?;
+    let others = env.model.retrofits.iter().filter(|retrofit| retrofit.name != args.retrofit.name);
+    let run = Run {
+        until: match until {
+            Stage::Start => RunStage::Start,
+            Stage::Backfill => RunStage::Backfill,
+            Stage::Compare => RunStage::Compare,
+        },
+        no_stream: args.no_stream,
+        follow: args.enable_stream,
+        again: args.again,
+        repair: args.repair,
+        segments: args.work.segments,
+        // A retrofit that cannot be mapped was never started.
+        others: others.filter_map(|retrofit| Mapping::of(env.model, &retrofit.name).ok()).collect(),
+        limits: waits.limits,
+    };
+    let passes = || args.work.options(args.lag.unwrap_or(waits.lag));
+    let perform = |run: Run| perform(env, &args.retrofit, Command::Run(run), passes(), args.show);
     let ended = perform(run.clone()).await?;
     let source = ended.mapping.source();
     if ended.outcome.code != "source-without-stream" || !(args.enable_stream || is_agreed(env, source)?) {
@@ -161,9 +152,7 @@ async fn known_control_table(
         ensure_table(client, table, TableOptions::default()).await?;
         return Ok(());
     }
-    match describe(client, table, TableOptions::default()).await {
-        Ok(diff) if diff.is_compatible() => Ok(()),
-        Ok(diff) => bail!(EnsureError::Differs { table: table.name.clone(), diff }),
+    let diff = match describe(client, table, TableOptions::default()).await {
         Err(DynamoError::NotFound { .. }) => refuse!(
             "control-table-missing",
             "there is no control table `{}`\n\
@@ -171,46 +160,39 @@ async fn known_control_table(
              if no stack is to have it, say --create-control-table",
             table.name
         ),
-        Err(error) => Err(error.into()),
-    }
+        described => described?,
+    };
+    ensure!(diff.is_compatible(), EnsureError::Differs { table: table.name.clone(), diff });
+    Ok(())
 }
 
-/// Items that a backfill left in quarantine, by reason.
-async fn in_quarantine(env: &Env<'_>, args: &RetrofitRunArgs, ended: &Ended) -> anyhow::Result<Value> {
-    if !ended.stages.iter().any(|stage| stage.name == "backfill") {
-        return Ok(json!({}));
+/// Adds the items that a backfill left in quarantine, by reason.
+async fn add_misfits(env: &Env<'_>, args: &RetrofitRunArgs, ended: &mut Ended) -> anyhow::Result<()> {
+    if let Some(stage) = ended.stages.iter_mut().find(|stage| stage.name == Pass::Backfill.name()) {
+        let (sender, _) = env.started(&args.retrofit).await?;
+        let misfits = misfits(&sender.quarantine().await?);
+        env.out.note(titled("in quarantine:", &misfits.table()));
+        stage.misfits = Some(misfits.json());
     }
-    let (sender, _) = env.started(&args.retrofit).await?;
-    let misfits = misfits(&sender.quarantine().await.map_err(explained)?);
-    env.out.note(titled("in quarantine:", &misfits.table()));
-    Ok(json!({ "backfill": { "misfits": misfits.json() } }))
+    Ok(())
 }
 
-/// Starts the retrofit here; the state machine's functions do the rest.
+/// Lets the state machine carry over and compare a retrofit that was started here.
 async fn in_aws(
     env: &Env<'_>,
-    client: &Client,
     machine: &str,
     args: &RetrofitRunArgs,
+    started: &Ended,
 ) -> anyhow::Result<ExitCode> {
-    let start = Run { until: RunStage::Start, ..asked(env, args)? };
-    let ended = performed(env, client, args, start).await?;
-    if !ended.outcome.is_success() {
-        return ended.report(env, &json!({}));
-    }
-    env.out.note(format!("{}\n", ended.outcome.message));
-    let mapping = &ended.mapping;
-    let segments = args.work.segments.unwrap_or(SEGMENTS_DEFAULT);
-    let mut input = json!({ "retrofit": mapping.name(), "segments": segments });
-    let mut add = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            input[name] = value;
-        }
-    };
-    add("concurrency", args.work.concurrency.map(Value::from));
-    add("rate", args.work.rate.map(Value::from));
-    add("sides", (mapping.protocol() == Protocol::InPlace).then(|| json!(["source"])));
-    add("stream", args.no_stream.then_some(json!(false)));
-    add("repair", args.repair.then_some(json!(true)));
-    execution::started(env, &args.retrofit, machine, args.execution.as_deref(), &input).await
+    env.out.note(format!("{}\n", started.outcome.message));
+    let mut input = json!({
+        "segments": args.work.segments.unwrap_or(SEGMENTS_DEFAULT),
+        "concurrency": args.work.concurrency,
+        "rate": args.work.rate,
+        "stream": args.no_stream.then_some(false),
+        "repair": args.repair.then_some(true),
+    });
+    // The state machine asks whether a member exists.
+    input.as_object_mut().into_iter().for_each(|members| members.retain(|_, value| !value.is_null()));
+    execution::run(env, &args.retrofit, machine, args.execution.as_deref(), input).await
 }

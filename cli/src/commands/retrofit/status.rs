@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use keyfold_core::retrofit::Protocol;
-use keyfold_core::retrofit::gates::Evidence;
+use keyfold_dynamo::StateMachines;
 use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
-use super::env::{Env, RetrofitName, explained};
-use super::policies;
-use super::runs::{self, newest};
-use super::texts::{listed, titled};
+use super::env::{Env, RetrofitName};
+use super::texts::{policy_json, run_json, run_text, titled};
+use crate::line::duration;
 use crate::output::{columns, counted, row};
 
 #[derive(Debug, clap::Args)]
@@ -37,30 +36,27 @@ pub(crate) struct RetrofitStatusArgs {
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Result<ExitCode> {
     let (sender, head) = env.started(&args.retrofit).await?;
-    let status = sender.status(head).await.map_err(explained)?;
+    let status = sender.status(head).await?;
     let run = match &args.state_machine {
-        Some(machine) => newest(env, machine).await?,
+        Some(machine) => StateMachines::open(&env.globals.settings()?).await?.newest(machine).await?,
         None => None,
     };
     let (mut rows, mut value) = (rows(&status), status_json(&status));
     // A policy that the phase needs may have been overwritten.
     let changes = match status.head.exempt.is_empty() {
         true => Vec::new(),
-        false => sender.policy_changes(&status.head).await.map_err(explained)?,
+        false => sender.policy_changes(&status.head).await?,
     };
-    value["policiesToApply"] = changes.iter().map(policies::document).collect();
-    rows.extend(changes.iter().map(|change| {
-        row(
-            "policy",
-            format!("of table `{}` does not fit this phase: the next command replaces it", change.table),
-        )
-    }));
+    value["policiesToApply"] =
+        changes.iter().map(|change| policy_json(&change.table, change.policy.as_deref())).collect();
+    let unfit =
+        |table: &str| format!("of table `{table}` does not fit this phase: the next command replaces it");
+    rows.extend(changes.iter().map(|change| row("policy", unfit(&change.table))));
     if let Some(run) = &run {
-        rows.push(row("run", runs::short(run)));
-        value["run"] = runs::document(run, &status.head.retrofit);
+        value["run"] = run_json(run, &status.head.retrofit);
     }
-    let failed = run.as_ref().filter(|run| run.has_failed()).map(runs::text).unwrap_or_default();
-    let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &failed;
+    let run = run.map(|run| format!("its newest run:\n{}", run_text(&run))).unwrap_or_default();
+    let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &run;
     env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -77,22 +73,35 @@ pub(super) fn rows(status: &Status) -> Vec<Vec<String>> {
     let Status { head, evidence, gates, .. } = status;
     let differences = match evidence.verdict {
         None => "not compared".to_owned(),
-        Some(verdict) => format!("{}, {} ago", verdict.differences, ago(verdict.age_seconds)),
+        Some(verdict) => format!("{}, {} ago", verdict.differences, duration(verdict.age_seconds)),
+    };
+    let blocked = match gates.is_empty() {
+        true => "nothing".to_owned(),
+        false => gates.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    };
+    let quarantined = match evidence.accepted {
+        0 => evidence.quarantined.to_string(),
+        accepted => format!("{}, and {accepted} that stay out", evidence.quarantined),
+    };
+    // The way back has no backfill.
+    let segments = match evidence.segments_total {
+        0 => "none".to_owned(),
+        total => format!("{} of {total}", evidence.segments_done),
     };
     let mut rows = vec![
         row("phase", head.shown()),
         row("", head.meaning()),
         row("next", head.next_command(gates).unwrap_or_else(|| "nothing: the retrofit is over".to_owned())),
-        row("blocked by", listed(gates)),
+        row("blocked by", blocked),
         row("protocol", head.protocol.name()),
         row("epoch", format!("{}: each new stream of the source starts the next", head.epoch.number())),
-        row("quarantine", quarantine(evidence)),
+        row("quarantine", quarantined),
         row("lag", lag(status)),
     ];
     rows.extend(rate(status).map(|rate| row("rate", rate)));
     // Once the writers have moved, neither the backfill nor the comparison says anything.
     if head.phase.is_filling() || head.protocol == Protocol::InPlace {
-        rows.push(row("segments", segments(evidence)));
+        rows.push(row("segments", segments));
         rows.push(row("differences", differences));
     }
     rows.extend(
@@ -127,30 +136,7 @@ pub(super) fn lag(status: &Status) -> String {
         (Some(_), Some(lag)) => {
             // DynamoDB rounds the times of records to seconds.
             let behind = lag.behind_ms.div_ceil(1000);
-            format!("{behind} s, as the replicator reported {} ago", ago(status.lag_age_seconds))
+            format!("{behind} s, as the replicator reported {} ago", duration(status.lag_age_seconds))
         }
-    }
-}
-
-fn ago(seconds: u64) -> String {
-    match seconds {
-        0..=119 => format!("{seconds} s"),
-        120..=7199 => format!("{} min", seconds / 60),
-        _ => format!("{} h", seconds / 3600),
-    }
-}
-
-fn quarantine(evidence: &Evidence) -> String {
-    match evidence.accepted {
-        0 => evidence.quarantined.to_string(),
-        accepted => format!("{}, and {accepted} that stay out", evidence.quarantined),
-    }
-}
-
-/// The segments of the backfill. The way back has none.
-fn segments(evidence: &Evidence) -> String {
-    match evidence.segments_total {
-        0 => "none".to_owned(),
-        total => format!("{} of {total}", evidence.segments_done),
     }
 }

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use keyfold_core::retrofit::operate::{Command, Switch, takes_back};
 use keyfold_edge::retrofit::{How, Operation};
+use serde_json::json;
 
-use super::env::{Env, RetrofitName, RetrofitWork, WaitsGiven};
+use super::env::{Env, RetrofitName, RetrofitWork};
 use super::execution::{self, HereArgs};
 use super::operate::operate;
 
@@ -42,8 +43,6 @@ pub(crate) struct RetrofitSwitchArgs {
     lift: bool,
     #[command(flatten)]
     here: HereArgs,
-    #[command(flatten)]
-    waits: WaitsGiven,
 }
 
 /// How writers are stopped.
@@ -59,17 +58,19 @@ pub(crate) enum Writers {
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     if args.lift {
-        return operate(env, &args.retrofit, Command::Lift, RetrofitWork::default().options(0)).await;
+        return operate(env, &args.retrofit, &RetrofitWork::default(), Command::Lift).await;
     }
     let how = |how| match how {
         Writers::Attested => How::Attested,
         Writers::Policy => How::Policy,
         Writers::Stay => How::Stay,
     };
+    // A check is the same for readers and writers.
+    let writers = args.writers.filter(|how| !args.check || *how != Writers::Stay);
     let operation = Operation {
         back: args.back,
         for_good: args.for_good,
-        writers: args.writers.map(how),
+        writers: writers.map(how),
         exempt: args.exempt.clone(),
         stop_max_seconds: Some(args.stop_max),
         ..Operation::default()
@@ -78,14 +79,12 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Res
         let (_, head) = env.started(&args.retrofit).await?;
         let take_back = takes_back(head.phase, args.back);
         let operation = Operation { back: args.back != take_back, take_back, ..operation };
-        return execution::operate(env, &args.retrofit, machine, &operation).await;
+        let input = json!({ "operation": operation });
+        return execution::run(env, &args.retrofit, machine, None, input).await;
     }
-    let waits = env.waits(&args.waits)?;
-    // A check is the same for readers and writers.
-    let writers = operation.writers.filter(|how| !args.check || *how != How::Stay);
-    let command = match (Operation { writers, ..operation }).command(waits.limits) {
+    let command = match operation.command(env.waits(&args.retrofit)?.limits) {
         Command::Switch(switch) => Command::Switch(Switch { check: args.check, ..switch }),
         command => command,
     };
-    operate(env, &args.retrofit, command, RetrofitWork::default().options(waits.lag)).await
+    operate(env, &args.retrofit, &RetrofitWork::default(), command).await
 }

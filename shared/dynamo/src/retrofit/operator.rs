@@ -4,6 +4,7 @@
 
 mod shards;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::operate::{
-    Effect, Failure, Limits, Operation, Outcome, PageSource, Reply, Step, TableFacts, TablePolicy,
+    Command, Effect, Failure, Limits, Operation, OperationStatus, Outcome, PageSource, Reply, Step,
+    TableFacts, TablePolicy,
 };
 use keyfold_core::retrofit::{
     Epoch, ItemTask, Job, Mapping, Pass, Request, Response, TableRole, TaskResult, Write,
@@ -64,32 +66,31 @@ impl Operator {
         Operator { mapping, control: control.to_owned(), tables, shards, passes, described: Mutex::default() }
     }
 
-    /// Performs effects until the operation is over; `None` if the deadline ends it before. `watch` learns how far passes are.
-    pub async fn drive(&self, operation: &mut Operation, watch: &dyn PassWatch) -> Option<Outcome> {
+    /// Performs the effects of a command until its operation is over; an error with the current status if the deadline ends it before.
+    /// The stop flag interrupts it. `watch` learns how far it is.
+    pub async fn drive(&self, command: Command, watch: &dyn PassWatch) -> Result<Outcome, OperationStatus> {
+        let mut operation =
+            Operation::new(self.mapping.clone(), command, self.passes.owner.clone(), now_ms());
         loop {
+            // Taken once: what follows an interruption waits as it has to.
+            if self.passes.stop.swap(false, Ordering::Relaxed) {
+                operation.interrupt();
+            }
             let effect = match operation.next() {
-                Step::Over(outcome) => return Some(*outcome),
+                Step::Over(outcome) => return Ok(*outcome),
                 Step::Ask(effect) => effect,
             };
-            if self.is_late() {
-                return None;
+            if self.passes.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(operation.status());
             }
+            watch.step(operation.status());
             let reply = self.perform(&effect, watch).await;
             operation.answer(now_ms(), reply);
         }
     }
 
-    /// The millisecond since 1970, by which operations go.
-    pub fn now_ms(&self) -> u64 {
-        now_ms()
-    }
-
-    fn is_late(&self) -> bool {
-        self.passes.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
     /// Performs one effect, once.
-    pub async fn perform(&self, effect: &Effect, watch: &dyn PassWatch) -> Result<Reply, Failure> {
+    async fn perform(&self, effect: &Effect, watch: &dyn PassWatch) -> Result<Reply, Failure> {
         let performed = match effect {
             Effect::Read { table, keys } => self.read(*table, keys.clone()).await,
             Effect::Page { of, after, limit } => self.page(of, after.clone(), *limit).await,

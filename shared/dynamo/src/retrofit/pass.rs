@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::stream::{self, StreamExt};
+use keyfold_core::retrofit::operate::OperationStatus;
 use keyfold_core::retrofit::segment::SEGMENTS_MAX;
 use keyfold_core::retrofit::{Checkpoint, Pass, Rate, SegmentId, ThrottledBy, progress};
 
@@ -80,8 +81,10 @@ impl PassOptions {
     }
 }
 
-/// Learns how far a pass is.
+/// Learns how far an operation and its passes are.
 pub trait PassWatch: Sync {
+    /// The operation asks for its next effect.
+    fn step(&self, _status: OperationStatus) {}
     /// A pass begins, over about this many items; 0 if that is unknown.
     fn begins_pass(&self, _pass: Pass, _repair: bool, _items_about: u64) {}
     /// The units that the pass has consumed so far, and the limit of its rate.
@@ -89,11 +92,11 @@ pub trait PassWatch: Sync {
     /// A pass is over or was interrupted.
     fn ends_pass(&self, _pass: Pass, _repair: bool, _end: &PassEnd) {}
     /// A segment begins or continues here.
-    fn begins(&self, checkpoint: &Checkpoint);
+    fn begins(&self, _checkpoint: &Checkpoint) {}
     /// A page of a segment is done.
-    fn page(&self, checkpoint: &Checkpoint);
+    fn page(&self, _checkpoint: &Checkpoint) {}
     /// Another worker has this many segments.
-    fn waits(&self, segments: usize);
+    fn waits(&self, _segments: usize) {}
 }
 
 /// The result of a pass, over all segments.

@@ -10,7 +10,7 @@ fn sample(seconds: u64, started: Instant, items: u64, done: u32) -> (Instant, BT
 #[test]
 fn rate_and_time_left_follow_from_the_samples() {
     let started = Instant::now();
-    let text = |samples: &[_], total| paces(&samples.iter().cloned().collect(), (total, 0))[0].text();
+    let text = |samples: &[_], total| paces(&samples.iter().cloned().collect(), (total, 0))[0].1.to_string();
     let (first, second) = (sample(0, started, 100, 0), sample(10, started, 400, 1));
     assert_eq!(
         text(std::slice::from_ref(&first), 1000),
