@@ -151,8 +151,8 @@ fn plain(arguments: &Arguments) -> bool {
 /// Every weakened protocol must be caught.
 fn mutants(arguments: &Arguments) -> bool {
     let mut survivors = 0;
-    let is_harmless = |mutant: &&SwitchMutant| SwitchMutant::HARMLESS_WITH_LEDGER.contains(mutant);
-    let all = SwitchMutant::ALL.iter().filter(|mutant| !(arguments.ledger && is_harmless(mutant)));
+    let is_left_out = |mutant: &&SwitchMutant| SwitchMutant::NOT_WITH_LEDGER.contains(mutant);
+    let all = SwitchMutant::ALL.iter().filter(|mutant| !(arguments.ledger && is_left_out(mutant)));
     for mutant in all.clone() {
         let sum = play(arguments, Some(*mutant));
         let Some((seed, wrong)) = sum.wrong else {
