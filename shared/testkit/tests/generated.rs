@@ -43,8 +43,9 @@ fn in_a_table_where_each_entity_has_its_key_every_item_ends_as_announced_there_a
 }
 
 #[test]
-fn in_a_table_whose_keys_move_every_item_ends_as_the_plan_announced() {
-    all_right(Shape::Moving);
+fn in_a_table_whose_keys_move_every_item_ends_as_announced_there_and_back() {
+    let counts = all_right(Shape::Moving);
+    assert!(counts.back > 0 && counts.refused_back > 0, "{counts:?}");
 }
 
 /// Seeds of histories that once ended wrong.

@@ -54,7 +54,7 @@ pub fn history(drawn: &DrawnRetrofit, seed: u64, mutant: Option<Mutant>) -> Resu
         return Ok(play.counts);
     }
     play.verify(&job)?;
-    if rows && mapping.reverse().is_ok() {
+    if (rows || mapping.protocol() == Protocol::Ledger) && mapping.reverse().is_ok() {
         play.back(&job)?;
     }
     Ok(play.counts)
@@ -320,7 +320,11 @@ impl Play<'_> {
         let keys: Vec<String> = self.world.items(TableRole::Source).keys().cloned().collect();
         let known =
             self.random.any(&keys).and_then(|text| self.world.items(TableRole::Source).get(text)).cloned();
-        let new = match (self.random.below(10), known) {
+        let action = self.random.below(10);
+        // Where keys move, an item leaves its former key; in some programs it stays there as well.
+        let leaves = there.protocol() == Protocol::Ledger && action >= 3 && self.random.chance(80);
+        let left = known.as_ref().filter(|_| leaves).and_then(|item| table.key_of(item));
+        let new = match (action, known) {
             (0, Some(item)) => {
                 let (Some(text), Some(key)) = (key_text(table, &item), table.key_of(&item)) else { return };
                 self.world.write(table, &key, None);
@@ -357,6 +361,10 @@ impl Play<'_> {
             };
             without(image) == without(&new)
         });
+        if let Some(left) = left.filter(|left| *left != key) {
+            drop(key_text(table, &left).and_then(|text| touched.insert(text, Item::default())));
+            self.world.write(table, &left, None);
+        }
         touched.insert(text, if is_noted { new.clone() } else { Item::default() });
         self.world.write(table, &key, Some(new));
     }
@@ -380,17 +388,53 @@ impl Play<'_> {
         let now = self.world.items(TableRole::Target);
         let mut counts = self.counts;
         let mut expected_same = before.source.clone();
+        let moves = there.protocol() == Protocol::Ledger;
+        let image_of = |item: &Item| {
+            let image = there.target_item(item).ok().flatten()?;
+            Some((key_text(there.target(), &image)?, messy::without_marks(&image)))
+        };
+        if moves {
+            // An item that was in quarantine on the way there can have an older image in the target, with which it would go.
+            expected_same.retain(|_, item| {
+                let carried =
+                    |(text, image)| before.images.get(&text).map(messy::without_marks) == Some(image);
+                image_of(item).is_some_and(carried)
+            });
+        }
+        let place_of = |item: &Item| {
+            let carried = back.target_item(item).ok().flatten()?;
+            key_text(back.target(), &carried)
+        };
         for text in before.touched.keys() {
-            let image = self.world.items(TableRole::Source).get(text).or_else(|| before.images.get(text));
-            let place = image.and_then(|item| back.target_key(&back.source().key_of(item)?).ok().flatten());
-            let Some(place) = place.as_ref().and_then(|place| key_text(back.target(), place)) else {
-                continue;
+            // The items of the source that wanted this key: one had it.
+            let came_from = |(_, item): &(&String, &Item)| {
+                moves && image_of(item).is_some_and(|(wanted, _)| wanted == *text)
             };
-            let source = expected_same.remove(&place);
+            before.source.iter().filter(came_from).for_each(|(left, _)| drop(expected_same.remove(left)));
+            let image = self.world.items(TableRole::Source).get(text).or_else(|| before.images.get(text));
+            let place = image.and_then(|item| match moves {
+                true => place_of(item),
+                false => {
+                    let place = back.target_key(&back.source().key_of(item)?).ok().flatten()?;
+                    key_text(back.target(), &place)
+                }
+            });
+            let Some(place) = place else { continue };
+            let source =
+                expected_same.remove(&place).or_else(|| before.source.get(&place).filter(|_| moves).cloned());
             let target = self.world.items(TableRole::Source).get(text);
+            // The item of this place is at another key now, or another item claims the place.
+            let others =
+                self.world.items(TableRole::Source).iter().filter(|(other, item)| {
+                    moves && *other != text && place_of(item).as_ref() == Some(&place)
+                });
+            let is_shared = others.count() > 0;
+            if target.is_none() && is_shared {
+                continue;
+            }
             if quarantined.contains(text) {
                 counts.refused_back += 1;
-                if let (Some(source), Some(image)) = (source, before.images.get(text))
+                if let (Some(source), Some(image)) = (source, before.images.get(text).filter(|_| !is_shared))
                     && before.touched[text] != Item::default()
                     && promised(there, &source, image)
                 {
@@ -415,7 +459,9 @@ impl Play<'_> {
             }
         }
         for (place, item) in &expected_same {
-            if now.get(place) != Some(item) {
+            // Where keys move, a claim that is gone again can leave another fence.
+            let kept = |item: &Item| if moves { messy::without_marks(item) } else { item.clone() };
+            if now.get(place).map(kept) != Some(kept(item)) {
                 return wrong("back: an item was changed without a write of its image", item);
             }
         }
