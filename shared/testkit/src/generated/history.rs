@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use keyfold_core::model::{Index, Retrofit, Table};
+use keyfold_core::model::{Index, Retrofit};
 use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class};
 use keyfold_core::retrofit::{
@@ -104,7 +104,7 @@ impl Play<'_> {
     /// Every entry of the quarantine is tried again.
     fn release(&mut self, job: &Job) {
         for _ in 0..RELEASES {
-            for entry in self.quarantine() {
+            for entry in self.quarantine(job.mapping()) {
                 if let Some(task) = job.release(&entry) {
                     self.world.start(job, task, None, None);
                 }
@@ -113,15 +113,18 @@ impl Play<'_> {
         }
     }
 
-    fn quarantine(&self) -> Vec<Quarantined> {
+    /// The entries of this direction.
+    fn quarantine(&self, mapping: &Mapping) -> Vec<Quarantined> {
         let rows = self.world.items(TableRole::Control).iter();
-        let entries = rows.filter(|(key, _)| key.starts_with("S:quarantine#"));
+        let begins = format!("S:quarantine#{}|", mapping.rows_name());
+        let entries = rows.filter(|(key, _)| key.starts_with(&begins));
         entries.filter_map(|(_, row)| Quarantined::read(row)).collect()
     }
 
     /// The keys of items in quarantine, in the table that items come from.
-    fn quarantined(&self, from: &Table) -> BTreeSet<String> {
-        self.quarantine().iter().filter_map(|entry| key_text(from, entry.key.as_ref()?)).collect()
+    fn quarantined(&self, mapping: &Mapping) -> BTreeSet<String> {
+        let entries = self.quarantine(mapping);
+        entries.iter().filter_map(|entry| key_text(mapping.source(), entry.key.as_ref()?)).collect()
     }
 
     /// A write of an application that knows nothing of the retrofit.
@@ -180,7 +183,7 @@ impl Play<'_> {
 
     fn judge_forward(&mut self, job: &Job) -> Result<(), String> {
         let (drawn, mapping) = (self.drawn, job.mapping());
-        for entry in self.quarantine() {
+        for entry in self.quarantine(job.mapping()) {
             let Some(key) = &entry.key else { return wrong("an entry without an item", &entry) };
             let place = key_text(mapping.source(), key).unwrap_or_default();
             let item = self.world.items(TableRole::Source).get(&place);
@@ -198,7 +201,7 @@ impl Play<'_> {
             to: mapping.target(),
             back: false,
         };
-        let quarantined = self.quarantined(mapping.source());
+        let quarantined = self.quarantined(mapping);
         let target = self.world.items(TableRole::Target).values();
         let judged = judge.tables(mapping, &self.truth, target, &quarantined);
         let judged = judged.map_err(|fault| format!("{fault}\n{}", drawn.manifest))?;
@@ -249,7 +252,7 @@ impl Play<'_> {
     fn plant(&mut self, job: &Job) -> Result<(), String> {
         let mapping = job.mapping();
         let table = mapping.target().clone();
-        let quarantined = self.quarantined(mapping.source());
+        let quarantined = self.quarantined(mapping);
         let items = self.world.items(TableRole::Target).values().filter(|item| {
             let owner = mapping.owner(item).map(|owner| owner.to_string());
             !item.contains_key(TOMBSTONE_ATTRIBUTE)
@@ -384,7 +387,7 @@ impl Play<'_> {
             to: back.target(),
             back: true,
         };
-        let quarantined = self.quarantined(back.source());
+        let quarantined = self.quarantined(back);
         let now = self.world.items(TableRole::Target);
         let mut counts = self.counts;
         let mut expected_same = before.source.clone();
