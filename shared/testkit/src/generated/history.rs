@@ -448,6 +448,8 @@ impl Play<'_> {
             match (target, now.get(&place)) {
                 (None, None) => {}
                 (None, Some(left)) if source.as_ref() == Some(left) && !takes(there, left) => {}
+                // It never came to the target: an item of the target claimed its key for a while.
+                (None, Some(_)) if moves && self.quarantined(there).contains(&place) => {}
                 (Some(target), Some(source)) => {
                     let (target, source) = (messy::without_marks(target), messy::without_marks(source));
                     if let Some(fault) = judge.fault(&target, &source) {
