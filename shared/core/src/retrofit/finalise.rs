@@ -99,6 +99,6 @@ pub fn forget(retrofit: &str, row: &Item) -> Option<Write> {
     control::check_format(row).ok()?;
     let known = LedgerRow::read(row)?;
     // A row that changed since it was read belongs to a worker that should have ended: it stays, and is reported.
-    let guard = Guard::equals(control::FENCE, known.fence.value());
+    let guard = LedgerRow::guard(Some(&known));
     Some(Write { role: TableRole::Control, action: Action::Delete(control::key(partition, sort)), guard })
 }

@@ -6,6 +6,7 @@
 
 mod fenced;
 mod freeing;
+mod goal;
 mod in_place;
 mod late;
 mod ledger;

@@ -40,6 +40,11 @@ pub(super) fn unsealed_repair(job: &Job, source: &SourceKey) -> Write {
     unsealed_in(job, source, job.generation().unwrap_or(Generation::UNTIDIED))
 }
 
+/// Was it this part that was refused? It comes last in each transaction that has it.
+pub(super) fn is_over(job: &Job, held: &[bool]) -> bool {
+    job.generation().is_some() && held.last() == Some(&false)
+}
+
 fn unsealed_in(job: &Job, source: &SourceKey, generation: Generation) -> Write {
     let digest = Sha256::digest(source.row_key());
     let number = u16::from_be_bytes([digest[0], digest[1]]) % SEALS;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::turn::Turn;
+use super::turn::{ROUNDS_MAX, Turn};
 use crate::condition::Comparison;
 use crate::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use crate::retrofit::fence::Fence;
@@ -16,9 +16,6 @@ use crate::retrofit::result::TaskResult;
 use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::{AttributeValue, Item};
-
-/// How often a repair starts again because of a concurrent write.
-const ROUNDS_MAX: u32 = 8;
 
 /// One item whose target key is fixed.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,15 +2,12 @@
 
 use super::place::{Place, stamp};
 use super::row::LedgerRow;
-use super::turn::Turn;
+use super::turn::{ROUNDS_MAX, Turn};
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
 use crate::retrofit::request::{Request, Response, Write};
 use crate::retrofit::result::TaskResult;
 use crate::retrofit::seal;
-
-/// How often the place may change under our hands.
-const ROUNDS_MAX: u32 = 8;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Freeing {
@@ -53,9 +50,7 @@ impl Freeing {
                 self.free(job)
             }
             (FreePhase::Deleting, Response::Written) => Turn::Done(TaskResult::Written),
-            (_, Response::Cancelled(held)) if job.generation().is_some() && held.last() == Some(&false) => {
-                Turn::Done(TaskResult::Busy)
-            }
+            (_, Response::Cancelled(held)) if seal::is_over(job, &held) => Turn::Done(TaskResult::Busy),
             (FreePhase::GivingFence, Response::Written) => {
                 self.place = self.marked.take().unwrap_or_else(|| self.place.clone());
                 self.free(job)

@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::turn::Turn;
+use super::turn::{ROUNDS_MAX, Turn};
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
 use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write};
 use crate::retrofit::result::TaskResult;
 use crate::value::{AttributeValue, Item, Name};
-
-/// How often one item may change under our hands before it is left for later.
-const ROUNDS_MAX: u32 = 8;
 
 /// One item, in place.
 #[derive(Debug, Clone, PartialEq)]

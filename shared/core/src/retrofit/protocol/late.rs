@@ -74,10 +74,7 @@ impl Late {
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match &mut self.phase {
             LatePhase::Repairing(repair) => return repair.respond(job, response),
-            LatePhase::Moving(repair) => {
-                let turn = repair.respond(job, response);
-                return self.moving(job, turn);
-            }
+            LatePhase::Moving(_) => return self.go_on(job, |repair, job| repair.respond(job, response)),
             LatePhase::Freeing(freeing) => return freeing.respond(job, response),
             LatePhase::Entering(entry) => return Turn::Done(quarantine::entered(entry, response)),
             _ => {}
@@ -115,28 +112,17 @@ impl Late {
 
     /// Tries once more what another item was in the way of.
     pub(super) fn again(&mut self, job: &Job) -> Turn {
-        match &mut self.phase {
-            LatePhase::Moving(repair) => {
-                let turn = repair.again(job);
-                self.moving(job, turn)
-            }
-            _ => Turn::Done(TaskResult::Unchanged),
-        }
+        self.go_on(job, Paired::again)
     }
 
     /// Gives that up.
     pub(super) fn park(&mut self, job: &Job) -> Turn {
-        match &mut self.phase {
-            LatePhase::Moving(repair) => {
-                let turn = repair.park(job);
-                self.moving(job, turn)
-            }
-            _ => Turn::Done(TaskResult::Unchanged),
-        }
+        self.go_on(job, Paired::park)
     }
 
-    fn moving(&mut self, job: &Job, turn: Turn) -> Turn {
-        match turn {
+    fn go_on(&mut self, job: &Job, next: impl FnOnce(&mut Paired, &Job) -> Turn) -> Turn {
+        let LatePhase::Moving(repair) = &mut self.phase else { return Turn::Done(TaskResult::Unchanged) };
+        match next(repair, job) {
             Turn::Enter(reason, fence) => self.enter(job, &reason, fence),
             turn => turn,
         }

@@ -6,7 +6,7 @@
 
 use super::place::{check_with_marks, stamp};
 use super::row::LedgerRow;
-use super::turn::Turn;
+use super::turn::{ROUNDS_MAX, Turn};
 use crate::condition::Comparison;
 use crate::retrofit::attributes::OWNER_ATTRIBUTE;
 use crate::retrofit::control;
@@ -19,9 +19,6 @@ use crate::retrofit::result::TaskResult;
 use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
-
-/// How often one item's row may change under our hands before the item is left for later.
-const ROUNDS_MAX: u32 = 8;
 
 /// One source item that is moved to where it belongs.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,20 +1,21 @@
 //! Another table, where the target's key can move, once the retrofit is tidied, in either direction: a row of each table's key names
-//! the other one's. An item and a place belong together if their two rows say so; what one row says alone counts for nothing.
+//! the other one's. An item and a place belong together if their two rows say so; a reference in one row alone has no meaning.
 //!
 //! Several items of the open table can want one place, in records of different shards that have no order. So no record's image is
 //! written, and no two fences are compared. A task reads its row, then the item as it is now, then the places that it leaves and wants,
 //! with their rows; then it writes all of them in one transaction, each row as it was read. The item's row changes with every write and
 //! is read before the item: so of two tasks of an item that go through, the later one has read the item later. If another item
-//! has the place, that item is read too. If it no longer wants the place, this one gets it. If it does, they collide, and this one is
-//! for the quarantine.
+//! has the place, that item is read too. If it no longer wants the place, this one gets it. If it does, they collide, and this one
+//! goes into quarantine.
 //!
 //! The last part of the transaction asks that the generation be open still ([`seal`]).
 
 use std::borrow::Cow;
 
+use super::goal::Goal;
 use super::place::{Place, check_with_marks, read, stamp};
 use super::row::LedgerRow;
-use super::turn::Turn;
+use super::turn::{ROUNDS_MAX, Turn};
 use crate::retrofit::attributes::OWNER_ATTRIBUTE;
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
@@ -26,15 +27,12 @@ use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
 
-/// How often an item may change under our hands before it is left for later.
-const ROUNDS_MAX: u32 = 8;
-
 /// One item of the open table, and its place in the other one.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::retrofit) struct Paired {
     name: SourceKey,
     key: Item,
-    goal: PairGoal,
+    goal: Goal,
     phase: PairPhase,
     row: Option<LedgerRow>,
     /// The other table's item that it maps to now.
@@ -56,19 +54,6 @@ pub(in crate::retrofit) struct Paired {
     rounds: u32,
 }
 
-/// Why the item is looked at.
-#[derive(Debug, Clone, PartialEq)]
-enum PairGoal {
-    /// A record with this fence came. The row's fence must rise to it, whatever is there.
-    Record(Fence),
-    /// A scan found the item.
-    Scan,
-    /// A repair. With the newest change that failed, if one is known.
-    Repair(Option<Fence>),
-    /// The other table's stream has to show the item once more.
-    Rewrite,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PairPhase {
     ReadingRow,
@@ -87,25 +72,25 @@ enum PairPhase {
 impl Paired {
     /// A record came.
     pub(super) fn apply(job: &Job, name: &SourceKey, key: &Item, fence: Fence) -> (Paired, Turn) {
-        Paired::started(job, name, key, PairGoal::Record(fence))
+        Paired::started(job, name, key, Goal::Record(fence))
     }
 
     /// A scan found the item.
     pub(super) fn backfill(job: &Job, name: &SourceKey, key: &Item) -> (Paired, Turn) {
-        Paired::started(job, name, key, PairGoal::Scan)
+        Paired::started(job, name, key, Goal::Scan)
     }
 
     /// All is read again.
     pub(super) fn repair(job: &Job, name: &SourceKey, key: &Item, failed: Option<Fence>) -> (Paired, Turn) {
-        Paired::started(job, name, key, PairGoal::Repair(failed))
+        Paired::started(job, name, key, Goal::Repair(failed))
     }
 
     /// The same, and what is there is written again even if it is right.
     pub(super) fn rewrite(job: &Job, name: &SourceKey, key: &Item) -> (Paired, Turn) {
-        Paired::started(job, name, key, PairGoal::Rewrite)
+        Paired::started(job, name, key, Goal::Rewrite)
     }
 
-    fn started(job: &Job, name: &SourceKey, key: &Item, goal: PairGoal) -> (Paired, Turn) {
+    fn started(job: &Job, name: &SourceKey, key: &Item, goal: Goal) -> (Paired, Turn) {
         let mut machine = Paired {
             name: name.clone(),
             key: key.clone(),
@@ -148,7 +133,7 @@ impl Paired {
                 self.misfit = Some(QuarantineReason::Rejected(code));
                 self.read_row(job)
             }
-            (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
+            (_, Response::Rejected(code)) => self.goal.enter(job, QuarantineReason::Rejected(code)),
             (ReadingRow, Response::Item(row)) => self.know_row(job, row.as_ref()),
             (ReadingItem, Response::Item(item)) => self.know_item(job, item.as_ref()),
             (ReadingLeftRow, Response::Item(row)) => {
@@ -163,7 +148,9 @@ impl Paired {
                 }
             }
             (ReadingLeft, Response::Item(item)) => {
-                self.left.iter_mut().for_each(|left| left.item.clone_from(&item));
+                if let Some(left) = &mut self.left {
+                    left.item = item;
+                }
                 self.read_place(job)
             }
             (ReadingPlaceRow, Response::Item(row)) => {
@@ -173,7 +160,9 @@ impl Paired {
                 self.send_read(ReadingPlace, request)
             }
             (ReadingPlace, Response::Item(item)) => {
-                self.place.iter_mut().for_each(|place| place.item.clone_from(&item));
+                if let Some(place) = &mut self.place {
+                    place.item = item;
+                }
                 self.read_holder(job)
             }
             (ReadingHolderRow, Response::Item(row)) => self.know_holder_row(job, row.as_ref()),
@@ -194,15 +183,13 @@ impl Paired {
                 Turn::Done(TaskResult::Quarantined(code))
             }
             // Its generation is over. A worker that knows the next one tries again.
-            (GivingFence | Writing | GivingUp, Response::Cancelled(held))
-                if job.generation().is_some() && held.last() == Some(&false) =>
-            {
+            (GivingFence | Writing | GivingUp, Response::Cancelled(held)) if seal::is_over(job, &held) => {
                 Turn::Done(TaskResult::Busy)
             }
             (GivingUp, Response::Cancelled(held)) if self.is_refused_entry(job, &held) => {
                 // A newer failure of the same item is in the quarantine already.
                 self.recorded = true;
-                self.give_up(job)
+                self.write(job)
             }
             (GivingFence | Writing | GivingUp, Response::Cancelled(_)) => self.read_row(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
@@ -227,13 +214,7 @@ impl Paired {
     fn know_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
         self.row = row.and_then(LedgerRow::read);
         let known = self.row.as_ref().map(|row| &row.fence);
-        let superseded = match &self.goal {
-            // Something at least as new was written, by a task that read the item after that change.
-            PairGoal::Record(fence) => known >= Some(fence),
-            PairGoal::Scan => known >= Some(&Fence::of_scan(job.epoch())),
-            PairGoal::Repair(_) | PairGoal::Rewrite => false,
-        };
-        if superseded {
+        if self.goal.is_superseded(job, known) {
             return Turn::Done(TaskResult::Superseded);
         }
         // Only now: what is read here must be newer than what the row says.
@@ -277,7 +258,7 @@ impl Paired {
         }
     }
 
-    /// Who else has the place?
+    /// Reads the row of the item that has the place, if that is another one.
     fn read_holder(&mut self, job: &Job) -> Turn {
         let holder =
             self.place.as_ref().and_then(Place::holder).filter(|key| !same_item(key, &self.key, &[]));
@@ -314,16 +295,13 @@ impl Paired {
         let place = self.place.as_ref()?;
         // Until the other table was open, an item without the retrofit's mark is another program's.
         let is_unmarked = || place.item.as_ref().is_some_and(|item| !item.contains_key(OWNER_ATTRIBUTE));
-        match () {
-            () if place.is_foreign(job) || (!job.rows_decide() && is_unmarked()) => {
-                Some(QuarantineReason::Foreign)
-            }
-            () if self.is_taken => Some(QuarantineReason::Collision),
-            () => None,
+        if place.is_foreign(job) || (!job.rows_decide() && is_unmarked()) {
+            return Some(QuarantineReason::Foreign);
         }
+        self.is_taken.then_some(QuarantineReason::Collision)
     }
 
-    /// All is read: what is to be written?
+    /// Chooses the writes: everything was read.
     fn write(&mut self, job: &Job) -> Turn {
         let obstacle = self.obstacle(job);
         if obstacle == Some(QuarantineReason::Collision) && !self.gives_up {
@@ -339,8 +317,8 @@ impl Paired {
             self.marked = Some(marked);
             return self.send(job, PairPhase::GivingFence, writes);
         }
-        if obstacle.is_some() {
-            return self.give_up(job);
+        if let Some(reason) = obstacle {
+            return self.give_up(job, &reason);
         }
         let fence = self.next_fence(job);
         let stamp = stamp(job, &self.name, &fence.to_string());
@@ -354,11 +332,10 @@ impl Paired {
 
     /// The item is nowhere in the other table, and in quarantine. Both change together: after a crash in between, an item would be in
     /// neither.
-    fn give_up(&mut self, job: &Job) -> Turn {
-        let Some(reason) = self.obstacle(job) else { return self.read_row(job) };
+    fn give_up(&mut self, job: &Job, reason: &QuarantineReason) -> Turn {
         let fence = self.next_fence(job);
         let stamp = stamp(job, &self.name, &fence.to_string());
-        let entry = Quarantined::item(&self.key, &self.name, &reason, fence.clone());
+        let entry = Quarantined::item(&self.key, &self.name, reason, fence.clone());
         let mut writes = vec![self.put_row(job, &fence, &stamp, None)];
         writes.extend(self.left.iter().flat_map(|left| left.free(job, &stamp)));
         writes.extend((!self.recorded).then(|| entry.enter(job.mapping())));
@@ -382,13 +359,13 @@ impl Paired {
     /// A record always writes: its fence must be in the row, or a task that read the item before could still write what it was then.
     fn nothing_to_do(&self) -> Option<TaskResult> {
         let failed = match &self.goal {
-            PairGoal::Scan if self.wanted.is_none() && self.left.is_none() => {
+            Goal::Scan if self.wanted.is_none() && self.left.is_none() => {
                 return Some(TaskResult::NotSelected);
             }
-            PairGoal::Record(_) | PairGoal::Scan => return None,
-            PairGoal::Rewrite if self.wanted.is_some() => return None,
-            PairGoal::Rewrite => None,
-            PairGoal::Repair(failed) => failed.as_ref(),
+            Goal::Record(_) | Goal::Scan => return None,
+            Goal::Rewrite if self.wanted.is_some() => return None,
+            Goal::Rewrite => None,
+            Goal::Repair(failed) => failed.as_ref(),
         };
         let same = match (&self.place, &self.wanted) {
             (Some(place), Some(wanted)) => {
@@ -407,27 +384,7 @@ impl Paired {
     }
 
     fn next_fence(&self, job: &Job) -> Fence {
-        let scan = Fence::of_scan(job.epoch());
-        let above = |failed: Option<&Fence>| {
-            // Above the row and the change that failed; below the next record of the item.
-            let known = self.row.as_ref().map(|row| row.fence.repaired());
-            known.into_iter().chain(failed.cloned()).fold(scan.clone(), Fence::max)
-        };
-        match &self.goal {
-            PairGoal::Record(fence) => fence.clone(),
-            PairGoal::Scan => scan,
-            PairGoal::Repair(failed) => above(failed.as_ref()),
-            PairGoal::Rewrite => above(None),
-        }
-    }
-
-    fn enter(&self, job: &Job, reason: QuarantineReason) -> Turn {
-        let fence = match &self.goal {
-            PairGoal::Record(fence) => fence.clone(),
-            PairGoal::Scan | PairGoal::Repair(None) | PairGoal::Rewrite => Fence::of_scan(job.epoch()),
-            PairGoal::Repair(Some(failed)) => failed.clone(),
-        };
-        Turn::Enter(reason, fence)
+        self.goal.next_fence(job, self.row.as_ref().map(|row| &row.fence))
     }
 
     /// Was the entry of the quarantine the only write that was refused? It comes last, before the seal.

@@ -44,7 +44,7 @@ impl Place {
         Request::Get { role: TableRole::Target, key: self.key.clone() }
     }
 
-    /// The key of the open table's item that has it, if that item's row says so too.
+    /// The key of the open table's item that its row names. It has the place only if that item's row names it, too.
     pub(super) fn holder(&self) -> Option<&Item> {
         self.row.as_ref()?.target.as_ref()
     }
@@ -179,12 +179,16 @@ impl Place {
 
     /// The write, if the item is as it was read.
     fn write(&self, action: Action) -> Write {
-        let guard = match self.item.as_ref().map(|item| item.get(FENCE_ATTRIBUTE)) {
-            Some(Some(fence)) => Guard::equals(FENCE_ATTRIBUTE, fence.clone()),
-            Some(None) => Guard::Present(is(FENCE_ATTRIBUTE, Comparison::Exists(false))),
-            None => Guard::Absent,
-        };
-        Write { role: TableRole::Target, action, guard }
+        Write { role: TableRole::Target, action, guard: unchanged(self.item.as_ref()) }
+    }
+}
+
+/// Is an item as it was read? To delete what is not there asks that nothing be there still.
+pub(super) fn unchanged(item: Option<&Item>) -> Guard {
+    match item.map(|item| item.get(FENCE_ATTRIBUTE)) {
+        Some(Some(fence)) => Guard::equals(FENCE_ATTRIBUTE, fence.clone()),
+        Some(None) => Guard::Present(is(FENCE_ATTRIBUTE, Comparison::Exists(false))),
+        None => Guard::Absent,
     }
 }
 

@@ -96,7 +96,7 @@ impl LedgerRow {
     }
 
     /// Is the row as it was read?
-    fn guard(known: Option<&LedgerRow>) -> Guard {
+    pub(in crate::retrofit) fn guard(known: Option<&LedgerRow>) -> Guard {
         match known.map(|known| (&known.stamp, &known.fence)) {
             Some((Some(stamp), _)) => Guard::equals(control::STAMP, AttributeValue::S(stamp.clone())),
             Some((None, fence)) => Guard::equals(control::FENCE, fence.value()),

@@ -12,23 +12,21 @@
 use std::borrow::Cow;
 
 use super::fenced::{same_but_fence, state};
+use super::goal::{Goal, above};
+use super::place::unchanged;
 use super::row::LedgerRow;
-use super::turn::Turn;
-use crate::condition::Comparison;
+use super::turn::{ROUNDS_MAX, Turn};
 use crate::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use crate::retrofit::fence::Fence;
 use crate::retrofit::job::{Job, Tracking};
 use crate::retrofit::mapping::NO_WAY_BACK;
 use crate::retrofit::misfit::Misfit;
 use crate::retrofit::quarantine::QuarantineReason;
-use crate::retrofit::request::{Action, Guard, Request, Response, TableRole, Write, is};
+use crate::retrofit::request::{Action, Request, Response, TableRole, Write};
 use crate::retrofit::result::TaskResult;
 use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
-
-/// How often an item may change under our hands before it is left for later.
-const ROUNDS_MAX: u32 = 8;
 
 /// One item whose target key is fixed, and which has a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,26 +35,13 @@ pub(in crate::retrofit) struct Rowed {
     key: Item,
     /// Where it is in the target. Where nowhere, an item that the retrofit takes is for the quarantine.
     place: Result<Item, QuarantineReason>,
-    aim: RowedAim,
+    goal: Goal,
     phase: RowedPhase,
     /// The row as it was last read.
     row: Option<LedgerRow>,
     /// The target's item as it was last read.
     target: Option<Item>,
     rounds: u32,
-}
-
-/// Why the item is looked at.
-#[derive(Debug, Clone, PartialEq)]
-enum RowedAim {
-    /// A record with this fence came. The fence must rise to it, whatever is there.
-    Record(Fence),
-    /// A scan found the item.
-    Scan,
-    /// A repair. With the newest change that failed, if one is known.
-    Repair(Option<Fence>),
-    /// The target's stream has to show the item once more.
-    Rewrite,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,25 +57,25 @@ enum RowedPhase {
 impl Rowed {
     /// A record came: the source's state of now is written, with the record's fence.
     pub(super) fn apply(job: &Job, source: &SourceKey, key: &Item, fence: Fence) -> (Rowed, Turn) {
-        Rowed::started(job, source, key, RowedAim::Record(fence))
+        Rowed::started(job, source, key, Goal::Record(fence))
     }
 
     /// A scan found the item.
     pub(super) fn backfill(job: &Job, source: &SourceKey, key: &Item) -> (Rowed, Turn) {
-        Rowed::started(job, source, key, RowedAim::Scan)
+        Rowed::started(job, source, key, Goal::Scan)
     }
 
     /// Both sides are read again.
     pub(super) fn repair(job: &Job, source: &SourceKey, key: &Item, failed: Option<Fence>) -> (Rowed, Turn) {
-        Rowed::started(job, source, key, RowedAim::Repair(failed))
+        Rowed::started(job, source, key, Goal::Repair(failed))
     }
 
     /// The same, and what is there is written again even if it is right.
     pub(super) fn rewrite(job: &Job, source: &SourceKey, key: &Item) -> (Rowed, Turn) {
-        Rowed::started(job, source, key, RowedAim::Rewrite)
+        Rowed::started(job, source, key, Goal::Rewrite)
     }
 
-    fn started(job: &Job, source: &SourceKey, key: &Item, aim: RowedAim) -> (Rowed, Turn) {
+    fn started(job: &Job, source: &SourceKey, key: &Item, goal: Goal) -> (Rowed, Turn) {
         let place = match job.mapping().target_key(key) {
             Ok(Some(place)) => Ok(place),
             // On the way back: a key that is not as the manifest has it.
@@ -101,7 +86,7 @@ impl Rowed {
             source: source.clone(),
             key: key.clone(),
             place,
-            aim,
+            goal,
             phase: RowedPhase::ReadingRow,
             row: None,
             target: None,
@@ -113,7 +98,7 @@ impl Rowed {
 
     pub(super) fn respond(&mut self, job: &Job, response: Response) -> Turn {
         match (&self.phase, response) {
-            (_, Response::Rejected(code)) => self.enter(job, QuarantineReason::Rejected(code)),
+            (_, Response::Rejected(code)) => self.goal.enter(job, QuarantineReason::Rejected(code)),
             // Row and target are read before the source. Every write changes the row, so of two writes that succeed the later one has
             // read the source later; in another order an older state could win.
             (RowedPhase::ReadingRow, Response::Item(row)) => {
@@ -131,7 +116,7 @@ impl Rowed {
             }
             // Its generation is over. A worker that knows the next one tries again.
             (RowedPhase::GivingFence(_) | RowedPhase::Writing, Response::Cancelled(held))
-                if job.generation().is_some() && held.last() == Some(&false) =>
+                if seal::is_over(job, &held) =>
             {
                 Turn::Done(TaskResult::Busy)
             }
@@ -154,16 +139,10 @@ impl Rowed {
         self.target = target;
         // An item without a fence was not written by this retrofit.
         if !job.rows_decide() && self.target.is_some() && self.target_fence().is_none() {
-            return self.enter(job, QuarantineReason::Foreign);
+            return self.goal.enter(job, QuarantineReason::Foreign);
         }
         let known = self.known(job);
-        let superseded = match &self.aim {
-            // Something at least as new was written, by a task that read the source after that change.
-            RowedAim::Record(fence) => known.as_ref() >= Some(fence),
-            RowedAim::Scan => known >= Some(Fence::of_scan(job.epoch())),
-            RowedAim::Repair(_) | RowedAim::Rewrite => false,
-        };
-        if superseded {
+        if self.goal.is_superseded(job, known.as_ref()) {
             return Turn::Done(TaskResult::Superseded);
         }
         // Only now: what is read here must be newer than what row and target say.
@@ -176,18 +155,18 @@ impl Rowed {
         let fence = self.next_fence(job);
         if let Err(reason) = &self.place {
             return match source.is_some_and(|item| job.mapping().selects(item)) {
-                true => self.enter(job, reason.clone()),
+                true => self.goal.enter(job, reason.clone()),
                 false => self.is_nowhere(job, fence),
             };
         }
         let wanted = match state(job.mapping(), &self.key, source.map(Cow::Borrowed), &fence) {
             Ok(item) => item,
-            Err(reason) => return self.enter(job, reason),
+            Err(reason) => return self.goal.enter(job, reason),
         };
         let gone = wanted.contains_key(TOMBSTONE_ATTRIBUTE);
         let is_foreign = self.target.as_ref().is_some_and(|target| !job.mapping().may_own(target));
         if is_foreign && !gone {
-            return self.enter(job, QuarantineReason::Foreign);
+            return self.goal.enter(job, QuarantineReason::Foreign);
         }
         if is_foreign {
             // It is as if there were nothing.
@@ -233,7 +212,7 @@ impl Rowed {
     /// Gives the target's item a fence before it is deleted. The deletion of an item without one could not be distinguished
     /// from another program's, and a guard could not tell that item from another one without a fence.
     fn give_fence(&mut self, job: &Job, mut target: Item) -> Turn {
-        let fence = self.above(job, None);
+        let fence = above(job, self.last_write(job).as_ref(), None);
         target.insert(FENCE_ATTRIBUTE, fence.value());
         self.phase = RowedPhase::GivingFence(fence.clone());
         // A put, as all else that is written there: an update would need one more right.
@@ -252,7 +231,8 @@ impl Rowed {
     /// Sends the row and this write of the target, if both are as they were read.
     fn send_both(&self, job: &Job, row: &LedgerRow, target: Action) -> Turn {
         let row = row.put_over(self.row.as_ref(), job.mapping(), &self.source, &self.key);
-        let target = Write { role: TableRole::Target, action: target, guard: self.same_target() };
+        let target =
+            Write { role: TableRole::Target, action: target, guard: unchanged(self.target.as_ref()) };
         self.send(job, vec![row, target])
     }
 
@@ -283,11 +263,11 @@ impl Rowed {
     /// A record always writes: its fence must be in the row, or a task that read the source before could still write
     /// what it was then.
     fn nothing_to_do(&self, job: &Job, wanted: &Item, gone: bool) -> Option<TaskResult> {
-        let failed = match &self.aim {
-            RowedAim::Record(_) => return None,
-            RowedAim::Rewrite if self.target.is_some() => return None,
-            RowedAim::Scan | RowedAim::Rewrite => None,
-            RowedAim::Repair(failed) => failed.as_ref(),
+        let failed = match &self.goal {
+            Goal::Record(_) => return None,
+            Goal::Rewrite if self.target.is_some() => return None,
+            Goal::Scan | Goal::Rewrite => None,
+            Goal::Repair(failed) => failed.as_ref(),
         };
         let known = self.known(job);
         let same = match &self.target {
@@ -296,22 +276,13 @@ impl Rowed {
             Some(_) if gone && job.tracking() == Tracking::Rows => false,
             Some(there) => same_but_fence(there, wanted),
         };
-        let scanned = self.aim == RowedAim::Scan;
+        let scanned = self.goal == Goal::Scan;
         match same && known.as_ref() >= failed {
             true if scanned && self.target.is_none() => Some(TaskResult::NotSelected),
             // In a new epoch the fence must rise too.
             true if scanned => None,
             true => Some(TaskResult::Unchanged),
             false => None,
-        }
-    }
-
-    /// Is the target as it was read? To delete what is not there asks that nothing be there still.
-    fn same_target(&self) -> Guard {
-        match self.target.as_ref().map(|target| target.get(FENCE_ATTRIBUTE)) {
-            Some(Some(fence)) => Guard::equals(FENCE_ATTRIBUTE, fence.clone()),
-            Some(None) => Guard::Present(is(FENCE_ATTRIBUTE, Comparison::Exists(false))),
-            None => Guard::Absent,
         }
     }
 
@@ -327,27 +298,11 @@ impl Rowed {
     }
 
     fn next_fence(&self, job: &Job) -> Fence {
-        match &self.aim {
-            RowedAim::Record(fence) => fence.clone(),
-            RowedAim::Scan => Fence::of_scan(job.epoch()),
-            RowedAim::Repair(failed) => self.above(job, failed.as_ref()),
-            RowedAim::Rewrite => self.above(job, None),
-        }
+        self.goal.next_fence(job, self.last_write(job).as_ref())
     }
 
-    /// Above what is there and above the change that failed; below the next record of the item.
-    fn above(&self, job: &Job, failed: Option<&Fence>) -> Fence {
-        // Where there is no row, the item's own: the retrofit knows its writes by fences that rise.
-        let known = self.known(job).or_else(|| self.target_fence()).map(|known| known.repaired());
-        known.into_iter().chain(failed.cloned()).fold(Fence::of_scan(job.epoch()), Fence::max)
-    }
-
-    fn enter(&self, job: &Job, reason: QuarantineReason) -> Turn {
-        let fence = match &self.aim {
-            RowedAim::Record(fence) => fence.clone(),
-            RowedAim::Scan | RowedAim::Repair(None) | RowedAim::Rewrite => Fence::of_scan(job.epoch()),
-            RowedAim::Repair(Some(failed)) => failed.clone(),
-        };
-        Turn::Enter(reason, fence)
+    /// The fence of the last write. Where there is no row, the item's own: the retrofit knows its writes by fences that rise.
+    fn last_write(&self, job: &Job) -> Option<Fence> {
+        self.known(job).or_else(|| self.target_fence())
     }
 }

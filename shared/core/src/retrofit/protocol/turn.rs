@@ -5,6 +5,9 @@ use crate::retrofit::quarantine::QuarantineReason;
 use crate::retrofit::request::Request;
 use crate::retrofit::result::TaskResult;
 
+/// How often an item may change while a task works on it, before it is left for later.
+pub(super) const ROUNDS_MAX: u32 = 8;
+
 /// The next step of a protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::retrofit) enum Turn {

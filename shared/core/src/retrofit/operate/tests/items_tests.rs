@@ -153,6 +153,16 @@ fn an_accepted_difference_does_not_keep_a_stop_from_ending() {
     }
 }
 
+/// The reply to a read of a table: this item of the source, or its copy in the target, whichever keys are asked.
+fn read_of(effect: &Effect, source: &Item, copy: &Item) -> Option<Result<Reply, Failure>> {
+    let (item, keys) = match effect {
+        Effect::Read { table: TableRole::Source, keys } => (source, keys),
+        Effect::Read { table: TableRole::Target, keys } => (copy, keys),
+        _ => return None,
+    };
+    Some(Ok(Reply::Items(vec![Some(item.clone()); keys.len()])))
+}
+
 /// The second move of a table's writers to the target. An item has a write of the retrofit that has left the target's stream;
 /// the item's own newest change was this number of seconds before the return.
 fn second_move(before_turn: u64) -> Outcome {
@@ -171,13 +181,7 @@ fn second_move(before_turn: u64) -> Outcome {
             read = true;
             Some(Ok(Reply::Records(vec![Ok(page_with_change(turned - before_turn))])))
         }
-        Effect::Read { table: TableRole::Source, keys } => {
-            Some(Ok(Reply::Items(vec![Some(joe.clone()); keys.len()])))
-        }
-        Effect::Read { table: TableRole::Target, keys } => {
-            Some(Ok(Reply::Items(vec![Some(copy.clone()); keys.len()])))
-        }
-        _ => None,
+        _ => read_of(effect, &joe, &copy),
     })
 }
 
@@ -252,13 +256,7 @@ fn second_move_of_a_moving_key(is_shown: bool) -> Outcome {
             world.put(&place.put_place(None, &mapping, &name, &key));
             None
         }
-        Effect::Read { table: TableRole::Source, keys } => {
-            Some(Ok(Reply::Items(vec![Some(joe.clone()); keys.len()])))
-        }
-        Effect::Read { table: TableRole::Target, keys } => {
-            Some(Ok(Reply::Items(vec![Some(copy.clone()); keys.len()])))
-        }
-        _ => None,
+        _ => read_of(effect, &joe, &copy),
     })
 }
 
