@@ -153,7 +153,7 @@ const FEW: Bounds = Bounds { changes: 2, crashes: 1, duplicates: 1, discards: 1,
 /// The number of end states is the same for all interleavings and for one of each equivalent set.
 #[test]
 fn every_interleaving_of_a_few_changes_and_faults_ends_right() {
-    for (protocol, ends) in [(Protocol::InPlace, 73), (Protocol::Fenced, 71), (Protocol::Ledger, 147)] {
+    for (protocol, ends) in [(Protocol::InPlace, 73), (Protocol::Fenced, 71), (Protocol::Ledger, 246)] {
         let walked = exhaust(protocol, FEW, Orders::Distinct, None);
         assert!(walked.wrong.is_none(), "{protocol:?}: {:?}", walked.wrong);
         assert!(!walked.cut_short && walked.states > 500 && walked.ends == ends, "{protocol:?}: {walked:?}");

@@ -228,10 +228,6 @@ impl Late {
         let Ok(wanted) = source.map_or(Ok(None), |item| job.mapping().carried(Cow::Borrowed(item))) else {
             return false;
         };
-        // Where keys can move, it may belong to another place by now.
-        let wanted = wanted.filter(|wanted| {
-            SourceKey::of(job.mapping().target(), wanted).as_ref() == Some(&self.place.name)
-        });
         match (&wanted, &self.record.new) {
             // Where keys can move, the item may be at another place by now: its deletion is noted, or nothing would say so. Items that the
             // retrofit does not carry (`only`) are not.

@@ -9,12 +9,25 @@ use crate::retrofit::{Generation, Tracking};
 struct Tables {
     job: Job,
     items: Vec<(TableRole, Item, Item)>,
+    /// An attribute with which an item is refused, as if it were too large.
+    refuses: Option<&'static str>,
 }
 
 impl Tables {
     fn tidy() -> Tables {
-        let job = job("rekeyed").tracked_by(Tracking::Rows).sealed_by(Some(Generation::FIRST));
-        Tables { job, items: Vec::new() }
+        Tables::of(job("rekeyed").mapping().clone())
+    }
+
+    fn of(mapping: Mapping) -> Tables {
+        let job = Job::new(mapping, Epoch::FIRST).tracked_by(Tracking::Rows);
+        Tables { job: job.sealed_by(Some(Generation::FIRST)), items: Vec::new(), refuses: None }
+    }
+
+    /// The row of this key of the target.
+    fn place_row(&self, item: &Item) -> Option<LedgerRow> {
+        let mapping = self.job.mapping();
+        let place = SourceKey::of(mapping.target(), item).unwrap();
+        self.get(TableRole::Control, &LedgerRow::place_key(mapping, &place)).and_then(LedgerRow::read)
     }
 
     fn key(&self, role: TableRole, item: &Item) -> Item {
@@ -56,7 +69,9 @@ impl Tables {
             Request::Transact(writes) => writes,
         };
         let is_too_large = |write: &Write| match &write.action {
-            Action::Put(item) => item_bytes(item) > ITEM_BYTES_MAX,
+            Action::Put(item) => {
+                item_bytes(item) > ITEM_BYTES_MAX || self.refuses.is_some_and(|name| item.contains_key(name))
+            }
             _ => false,
         };
         if writes.iter().any(is_too_large) {
@@ -109,8 +124,15 @@ impl Tables {
         who: &str,
         until: impl Fn(&Tables) -> bool,
     ) -> Option<TaskResult> {
-        self.put(TableRole::Source, event(id, who));
-        self.play(self.job.apply(&record(sequence, id, Some(event(id, who)))), until)
+        self.carry(sequence, event(id, who), until)
+    }
+
+    /// The source gets this item, and its record is carried over.
+    fn carry(&mut self, sequence: &str, item: Item, until: impl Fn(&Tables) -> bool) -> Option<TaskResult> {
+        self.put(TableRole::Source, item.clone());
+        let key = self.key(TableRole::Source, &item);
+        let record = ChangeRecord { key, ..record(sequence, "", Some(item)) };
+        self.play(self.job.apply(&record), until)
     }
 
     fn marked(&self) -> Option<Item> {
@@ -198,19 +220,188 @@ fn an_item_without_room_for_a_mark_loses_attributes_before_it_is_deleted() {
 
 #[test]
 fn an_item_that_no_longer_fits_leaves_its_place_for_the_quarantine() {
+    let number = AttributeValue::N("1".to_owned());
+    // The source's item has room for it; with the key and the marks of the target there is none.
+    let room = usize::try_from(ITEM_BYTES_MAX - item_bytes(&event("1", "ann"))).unwrap() - "note".len();
+    for (name, value) in [("accessedBy", number), ("note", AttributeValue::S("x".repeat(room)))] {
+        let mut tables = Tables::tidy();
+        tables.write("1", "ann", |_| false);
+        let mut odd = event("1", "ann");
+        odd.insert(name, value);
+        tables.put(TableRole::Source, odd.clone());
+        let task = tables.job.apply(&record("2", "1", Some(odd)));
+        let result = tables.play(task, |_| false);
+        assert!(matches!(result, Some(TaskResult::Quarantined(_))), "{name}: {result:?}");
+        assert!(tables.all(TableRole::Target).is_empty(), "{name}");
+        let rows = tables.all(TableRole::Control).into_iter();
+        let entries = rows.filter(|row| control::text(row, control::PARTITION) == Some("quarantine#rekeyed"));
+        assert_eq!(entries.count(), 1, "{name}");
+        // It fits again.
+        assert_eq!(tables.write("3", "ann", |_| false), Some(TaskResult::Written), "{name}");
+        assert_eq!(tables.all(TableRole::Target).len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn what_dynamodb_refuses_leaves_its_place_for_the_quarantine() {
+    let mut tables = Tables::tidy();
+    tables.write("1", "ann", |_| false);
+    tables.refuses = Some("note");
+    let mut odd = event("1", "ann");
+    odd.insert("note", AttributeValue::N("1".to_owned()));
+    tables.put(TableRole::Source, odd.clone());
+    let result = tables.play(tables.job.apply(&record("2", "1", Some(odd))), |_| false);
+    assert_eq!(result, Some(TaskResult::Quarantined("item-too-large".to_owned())));
+    assert!(tables.all(TableRole::Target).is_empty());
+}
+
+/// The way back of a retrofit that takes only some items, and an item of its source with this id. It belongs to that key of its target.
+fn back_of_some() -> (Tables, impl Fn(&str) -> Item) {
+    let only = changed("rekeyed", "to = \"keyed\"", "to = \"keyed\"\nonly = { resourceId = \"r\" }");
+    let tables = Tables::of(only.reverse().unwrap());
+    (tables, move |id| only.target_item(&event(id, "ann")).unwrap().unwrap())
+}
+
+#[test]
+fn an_item_that_the_retrofit_does_not_take_stays_where_another_was() {
+    let (mut tables, item) = back_of_some();
+    tables.carry("1", item("1"), |_| false);
+    let mut theirs = event("1", "ann");
+    theirs.insert("resourceId", AttributeValue::S("other".to_owned()));
+    tables.put(TableRole::Target, theirs.clone());
+    assert_eq!(tables.carry("2", item("2"), |_| false), Some(TaskResult::Written));
+    let target = tables.all(TableRole::Target);
+    assert!(target.contains(&&theirs) && target.len() == 2, "{target:?}");
+}
+
+#[test]
+fn an_item_that_lost_attributes_to_its_mark_is_deleted_although_the_retrofit_would_not_take_it() {
+    let (mut tables, item) = back_of_some();
+    tables.carry("1", item("1"), |_| false);
+    assert_eq!(tables.carry("2", item("2"), |tables| tables.marked().is_some()), None);
+    let mut marked = tables.marked().unwrap();
+    marked.remove("resourceId");
+    tables.put(TableRole::Target, marked);
+    assert_eq!(tables.carry("2", item("2"), |_| false), Some(TaskResult::Written));
+    assert_eq!(tables.all(TableRole::Target).len(), 1);
+}
+
+#[test]
+fn a_late_deletion_of_an_item_that_was_put_back_is_noted_although_the_retrofit_deleted_that_one() {
+    let mut tables = Tables::tidy();
+    tables.write("1", "ann", |_| false);
+    let stored = tables.all(TableRole::Target)[0].clone();
+    // A program deletes it and puts it back, then it moves.
+    assert_eq!(tables.write("2", "joe", |_| false), Some(TaskResult::Written));
+    tables.deleted("80", stored);
+    assert_eq!(tables.notes(), 1);
+}
+
+#[test]
+fn a_marked_item_that_another_program_puts_back_is_marked_again_before_it_is_deleted() {
+    let mut tables = Tables::tidy();
+    tables.write("1", "ann", |_| false);
+    assert_eq!(tables.write("2", "joe", |tables| tables.marked().is_some()), None);
+    let former = tables.marked().unwrap();
+    assert_eq!(tables.write("2", "joe", |_| false), Some(TaskResult::Written));
+    tables.write("3", "ann", |_| false);
+    tables.put(TableRole::Target, former.clone());
+    let newer = |tables: &Tables| tables.marked().is_some_and(|now| Fence::on(&now) > Fence::on(&former));
+    assert_eq!(tables.write("4", "joe", newer), None);
+    let removed = tables.marked().unwrap();
+    assert_eq!(tables.write("4", "joe", |_| false), Some(TaskResult::Written));
+    assert_eq!(tables.deleted("90", removed), Some(TaskResult::Superseded), "the retrofit's own");
+}
+
+#[test]
+fn a_deletion_in_the_source_of_an_item_that_the_retrofit_leaves_out_is_not_noted() {
+    let (mut tables, _) = back_of_some();
+    for (resource, notes) in [("other", 0), ("r", 1)] {
+        let mut old = event("1", "ann");
+        old.insert("resourceId", AttributeValue::S(resource.to_owned()));
+        let kind = ChangeKind::Remove { expired: false };
+        let late = ChangeRecord { kind, old: Some(old), ..record("90", "1", None) };
+        tables.play(tables.job.late(&late, Epoch::FIRST), |_| false);
+        assert_eq!(tables.notes(), notes, "{resource}");
+    }
+}
+
+#[test]
+fn until_the_target_was_open_an_item_there_without_a_mark_is_another_programs() {
+    let mut tables = Tables::tidy();
+    let theirs = tables.job.mapping().target_item(&event("1", "ann")).unwrap().unwrap();
+    tables.put(TableRole::Target, theirs.clone());
+    let result = tables.write("1", "ann", |_| false);
+    assert_eq!(result, Some(TaskResult::Quarantined("target-item-foreign".to_owned())));
+    assert_eq!(tables.all(TableRole::Target), [&theirs]);
+}
+
+#[test]
+fn a_place_whose_row_alone_names_an_item_is_free() {
+    let mut tables = Tables::tidy();
+    let mapping = tables.job.mapping().clone();
+    tables.put(TableRole::Source, event("2", "ann"));
+    let place = mapping.target_item(&event("1", "ann")).unwrap().unwrap();
+    let holder = tables.key(TableRole::Source, &event("2", "ann"));
+    let row = LedgerRow { target: Some(holder), ..LedgerRow::new(Fence::of_scan(Epoch::FIRST)) };
+    let name = SourceKey::of(mapping.target(), &place).unwrap();
+    let key = tables.key(TableRole::Target, &place);
+    tables.respond(Request::Write(row.put_place(None, &mapping, &name, &key)));
+    assert_eq!(tables.write("1", "ann", |_| false), Some(TaskResult::Written));
+}
+
+#[test]
+fn an_item_that_gives_up_leaves_its_place_although_something_newer_of_it_is_in_quarantine() {
     let mut tables = Tables::tidy();
     tables.write("1", "ann", |_| false);
     let mut odd = event("1", "ann");
     odd.insert("accessedBy", AttributeValue::N("1".to_owned()));
+    let (name, key) = (SourceKey::of(tables.job.mapping().source(), &odd).unwrap(), event("1", "ann"));
+    let key = tables.key(TableRole::Source, &key);
+    let newer = Fence::of_record(Epoch::FIRST, SequenceNumber::parse("9").unwrap());
+    let entry = Quarantined::item(&key, &name, &QuarantineReason::Collision, newer);
+    tables.respond(Request::Write(entry.enter(tables.job.mapping())));
     tables.put(TableRole::Source, odd.clone());
-    let task = tables.job.apply(&record("2", "1", Some(odd)));
-    let result = tables.play(task, |_| false);
+    let result = tables.play(tables.job.apply(&record("2", "1", Some(odd))), |_| false);
     assert!(matches!(result, Some(TaskResult::Quarantined(_))), "{result:?}");
     assert!(tables.all(TableRole::Target).is_empty());
-    let rows = tables.all(TableRole::Control).into_iter();
-    let entries = rows.filter(|row| control::text(row, control::PARTITION) == Some("quarantine#rekeyed"));
-    assert_eq!(entries.count(), 1);
-    // It fits again.
-    assert_eq!(tables.write("3", "ann", |_| false), Some(TaskResult::Written));
-    assert_eq!(tables.all(TableRole::Target).len(), 1);
+}
+
+#[test]
+fn in_the_first_phase_an_item_that_stays_writes_the_row_of_its_key_again() {
+    let mut tables = Tables { job: job("rekeyed"), items: Vec::new(), refuses: None };
+    tables.write("1", "ann", |_| false);
+    let stored = tables.all(TableRole::Target)[0].clone();
+    let mapping = tables.job.mapping();
+    let place = SourceKey::of(mapping.target(), &stored).unwrap();
+    let row = LedgerRow::place_key(mapping, &place);
+    tables.delete(TableRole::Control, &row);
+    let mut noted = event("1", "ann");
+    noted.insert("note", AttributeValue::N("1".to_owned()));
+    tables.put(TableRole::Source, noted.clone());
+    tables.play(tables.job.apply(&record("2", "1", Some(noted))), |_| false);
+    assert!(tables.place_row(&stored).is_some());
+}
+
+#[test]
+fn finishing_leaves_the_row_of_a_key_that_a_worker_has_written_since() {
+    let mut tables = Tables::tidy();
+    tables.write("1", "ann", |_| false);
+    let stored = tables.all(TableRole::Target)[0].clone();
+    let rows = |tables: &Tables| {
+        let rows = tables.all(TableRole::Control).into_iter().cloned();
+        rows.filter_map(|row| finalise::forget("rekeyed", &row)).collect::<Vec<_>>()
+    };
+    let read = rows(&tables);
+    assert_eq!(read.len(), 2, "of both keys");
+    tables.write("2", "ann", |_| false);
+    let mapping = tables.job.mapping().clone();
+    tables.job = tables.job.clone().by_rows_alone();
+    tables.play(tables.job.rewrite(&stored).unwrap(), |_| false);
+    for write in read {
+        tables.respond(Request::Write(write));
+    }
+    assert!(tables.place_row(&stored).is_some());
+    let source = SourceKey::of(mapping.source(), &event("1", "ann")).unwrap();
+    assert!(tables.get(TableRole::Control, &LedgerRow::key(&mapping, &source)).is_some());
 }

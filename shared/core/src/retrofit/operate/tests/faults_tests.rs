@@ -217,6 +217,24 @@ fn each_phase_of_the_tidying_seals_the_repairs_of_the_phase_before() {
 }
 
 #[test]
+fn changes_of_a_ledgers_target_have_rows_from_the_last_write_of_the_first_phase_on() {
+    let mut world = ready("rekeyed");
+    world.rows.clear();
+    world.put(&RetrofitState::started(&world.mapping, Some("source-stream")).store(None));
+    compared(&mut world);
+    let mut begun = None;
+    let done = played(&mut world, Command::Tidy(Tidy { limits: Limits::AWS }), |world, _, _| {
+        begun = begun.or(world.head().since);
+        None
+    });
+    assert_eq!(done.end, End::Done, "{}", done.text());
+    let (seconds, head) = (world.now_ms / 1_000, world.head());
+    // 1,262 seconds for requests in flight, and three times the difference of two clocks: elsewhere it counts once.
+    assert_eq!(seconds - begun.unwrap(), 2_162);
+    assert_eq!(seconds - head.rows_since.unwrap(), 600, "by the clock of whoever reads");
+}
+
+#[test]
 fn an_operator_that_wakes_up_late_opens_the_table_that_it_closed() {
     let mut world = ready("moved");
     let mut slept = false;

@@ -2,6 +2,7 @@
 
 use super::faults_tests::{back, page_with_change, played, reversed};
 use super::*;
+use crate::retrofit::Generation;
 use crate::retrofit::attributes::FENCE_ATTRIBUTE;
 use crate::retrofit::fence::{Epoch, Fence, SequenceNumber};
 use crate::retrofit::protocol::LedgerRow;
@@ -122,6 +123,27 @@ fn for_good_an_item_whose_time_is_over_is_no_difference() {
 }
 
 #[test]
+fn after_a_return_an_item_of_the_target_that_names_no_item_of_the_source_is_a_difference() {
+    let mut world = ready("rekeyed");
+    let unproven = || Switch { unproven: true, ..by_policy() };
+    assert_eq!(world.drive(Command::Switch(unproven())).unwrap().end, End::Done);
+    world.now_ms += 7_200_000;
+    assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
+    world.now_ms += 7_200_000;
+    compared(&mut world);
+    let mut theirs = world.mapping.target_item(&event("1", "joe")).unwrap().unwrap();
+    theirs.remove("id");
+    let for_good = Switch { for_good: true, ..unproven() };
+    let outcome = played(&mut world, Command::Switch(for_good), |_, _, effect| match effect {
+        Effect::Page { of: PageSource::Scan(TableRole::Target), .. } => {
+            Some(Ok(Reply::Page { items: vec![theirs.clone()], last: None }))
+        }
+        _ => None,
+    });
+    assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "differences"), "{}", outcome.text());
+}
+
+#[test]
 fn an_accepted_difference_does_not_keep_a_stop_from_ending() {
     for (accepted, end) in [(true, End::Done), (false, End::TakenBack)] {
         let mut world = ready("moved");
@@ -222,8 +244,9 @@ fn second_move_with_a_deletion(removed: &Fence, is_shown: bool) -> Outcome {
     })
 }
 
-/// The same move where keys can move. A change from before the return is carried by the stop; the target's stream shows that write or not.
-fn second_move_of_a_moving_key(is_shown: bool) -> Outcome {
+/// The same move where keys can move. A change from before the return is carried by the stop, or was carried over before the return;
+/// the target's stream shows that write or not.
+fn second_move_of_a_moving_key(by_stop: bool, is_shown: bool) -> Outcome {
     let unproven = || Switch { unproven: true, ..by_policy() };
     let mut world = ready("rekeyed");
     assert_eq!(world.drive(Command::Switch(unproven())).unwrap().end, End::Done);
@@ -250,7 +273,7 @@ fn second_move_of_a_moving_key(is_shown: bool) -> Outcome {
                 |target: &Item| LedgerRow { target: Some(target.clone()), ..LedgerRow::new(fence("9")) };
             let source = SourceKey::of(mapping.source(), &key_of(&joe)).unwrap();
             world.put(&row(&key).put_over(None, &mapping, &source, &key_of(&joe)));
-            let generation = world.head().generation;
+            let generation = if by_stop { world.head().generation } else { Some(Generation::FIRST) };
             let place = LedgerRow { shown: Some(fence("9")), generation, ..row(&key_of(&joe)) };
             let name = SourceKey::of(mapping.target(), &key).unwrap();
             world.put(&place.put_place(None, &mapping, &name, &key));
@@ -262,9 +285,11 @@ fn second_move_of_a_moving_key(is_shown: bool) -> Outcome {
 
 #[test]
 fn where_keys_can_move_the_targets_stream_must_show_what_a_stop_has_carried() {
-    let outcome = second_move_of_a_moving_key(true);
-    assert_eq!(outcome.end, End::Done, "{}", outcome.text());
-    let outcome = second_move_of_a_moving_key(false);
+    for (by_stop, is_shown) in [(true, true), (false, false)] {
+        let outcome = second_move_of_a_moving_key(by_stop, is_shown);
+        assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    }
+    let outcome = second_move_of_a_moving_key(true, false);
     assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
 }
 

@@ -4,7 +4,8 @@ use super::faults_tests::played;
 use super::*;
 use crate::index::fixture::item;
 use crate::manifest::parse;
-use crate::retrofit::tests::changed;
+use crate::retrofit::tests::{changed, event, job};
+use crate::retrofit::there_and_back::ThereAndBack;
 
 /// The target does not fold `total`. On the way back the source's index does, and a total of five digits does not fit its key.
 const SHOP: &str = r##"
@@ -93,4 +94,16 @@ fn a_dropped_attribute_is_named_before_anything_is_read() {
     assert_eq!((outcome.end, &*outcome.code), (End::Refused, "no-way-back"));
     assert!(outcome.message.contains("the retrofit drops `junk`"), "{}", outcome.text());
     assert!(!world.effects.contains(&"page"), "{:?}", world.effects);
+}
+
+#[test]
+fn an_item_that_comes_back_under_another_key_has_no_way_back() {
+    let job = job("moved");
+    let mut tried = ThereAndBack::of(job.mapping()).unwrap();
+    for id in ["1", "2"] {
+        let mapped = job.mapping().target_item(&event(id, "joe")).unwrap().unwrap();
+        tried.add(&event("1", "joe"), &mapped);
+    }
+    let refused: Vec<_> = tried.refused().map(|one| (one.code, one.items)).collect();
+    assert_eq!(refused, [("no-way-back", 1)]);
 }
