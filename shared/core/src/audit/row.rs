@@ -2,7 +2,7 @@
 //!
 //! The body is JSON text, and the hash is the hash of exactly these bytes, so a row can be checked with `sha256sum`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -169,12 +169,13 @@ pub fn partition(day: &str, shard: char) -> String {
 
 pub(super) fn item(day: &str, chain: &str, seq: u64, body: &str, hash: Hash) -> Item {
     let shard = chain.chars().next().filter(|shard| JOURNAL_SHARDS.contains(shard)).unwrap_or('0');
-    Item::from(HashMap::from([
-        (PARTITION.to_owned(), AttributeValue::S(partition(day, shard))),
-        (SORT.to_owned(), AttributeValue::S(format!("{chain}#{seq:010}"))),
-        (BODY.to_owned(), AttributeValue::S(body.to_owned())),
-        (HASH.to_owned(), AttributeValue::S(hash.to_string())),
-    ]))
+    let texts = [
+        (PARTITION, partition(day, shard)),
+        (SORT, format!("{chain}#{seq:010}")),
+        (BODY, body.to_owned()),
+        (HASH, hash.to_string()),
+    ];
+    texts.map(|(name, text)| (name, AttributeValue::S(text))).into_iter().collect()
 }
 
 /// The key of the row that stores when the journal began.

@@ -30,11 +30,10 @@ mod texts;
 mod transitions;
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 
 use crate::format::{StoredFormat, UnknownFormat, VERSION_NAME};
 use crate::model::{Expect, KeptFacts, KeyAttribute, KeySource, ScalarType, Table};
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, Name};
 
 pub use delivery::Delivery;
 pub use phase::{Direction, Phase};
@@ -112,10 +111,11 @@ pub fn table(name: &str) -> Table {
 
 /// The key of a row.
 pub fn key(partition: &str, sort: &str) -> Item {
-    Item::from(HashMap::from([
-        (PARTITION.to_owned(), AttributeValue::S(partition.to_owned())),
-        (SORT.to_owned(), AttributeValue::S(sort.to_owned())),
-    ]))
+    let names = [(PARTITION, partition), (SORT, sort)];
+    names
+        .map(|(name, text)| (Name::new_static(name), AttributeValue::S(text.to_owned())))
+        .into_iter()
+        .collect()
 }
 
 /// A row with this key, and nothing in it yet but the version of its form.

@@ -15,16 +15,16 @@ use super::job::Job;
 use super::request::{Action, Guard, TableRole, Write, is};
 use super::source_key::SourceKey;
 use crate::condition::Comparison;
-use crate::value::Item;
 
 /// How many seals a generation has.
 pub const SEALS: u16 = 1_024;
 
 /// The writes that end this generation of the retrofit, from this one on. Each may be repeated.
 pub fn seals(retrofit: &str, generation: Generation, from: u16) -> impl Iterator<Item = Write> + '_ {
+    let sort = sort(generation);
     (from..SEALS).map(move |number| Write {
         role: TableRole::Control,
-        action: Action::Put(key(retrofit, number, generation)),
+        action: Action::Put(control::key(&partition(retrofit, number), &sort)),
         // A row of keys alone: every write of it is the same.
         guard: Guard::AbsentOr(is(SORT, Comparison::Exists(true))),
     })
@@ -48,10 +48,14 @@ pub(super) fn is_over(job: &Job, held: &[bool]) -> bool {
 fn unsealed_in(job: &Job, source: &SourceKey, generation: Generation) -> Write {
     let digest = Sha256::digest(source.row_key());
     let number = u16::from_be_bytes([digest[0], digest[1]]) % SEALS;
-    let key = key(job.mapping().name(), number, generation);
+    let key = control::key(&partition(job.mapping().name(), number), &sort(generation));
     Write { role: TableRole::Control, action: Action::Delete(key), guard: Guard::Absent }
 }
 
-fn key(retrofit: &str, number: u16, generation: Generation) -> Item {
-    control::key(&format!("seal#{retrofit}#{number:04}"), &format!("{:012}", generation.number()))
+fn partition(retrofit: &str, number: u16) -> String {
+    format!("seal#{retrofit}#{number:04}")
+}
+
+fn sort(generation: Generation) -> String {
+    format!("{:012}", generation.number())
 }
