@@ -64,6 +64,8 @@ pub enum Response {
     Cancelled(Vec<bool>),
     /// DynamoDB does not accept the write whatever is there: with the reason's code.
     Rejected(String),
+    /// It was not sent: items are written in another way by now.
+    Outdated,
 }
 
 /// The reason of a refused write.

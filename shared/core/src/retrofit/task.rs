@@ -86,6 +86,9 @@ impl ItemTask {
 
     /// The next step, after the outcome of the previous one.
     pub fn respond(&mut self, job: &Job, response: Response) -> TaskStep {
+        if response == Response::Outdated {
+            return TaskStep::Done(TaskResult::Busy);
+        }
         let turn = match &mut self.state {
             TaskState::Protocol(machine) => machine.respond(job, response),
             TaskState::Entering(entry) => Turn::Done(quarantine::entered(entry, response)),

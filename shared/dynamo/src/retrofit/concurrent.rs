@@ -259,6 +259,10 @@ async fn execute_once(
     role: TableRole,
     statements: Vec<Statement>,
 ) -> Option<Vec<Answered>> {
+    // Each is then sent by itself, and learns why.
+    if role != TableRole::Control && sender.is_outdated().await.unwrap_or(true) {
+        return None;
+    }
     let (table, count) = (&sender.table(role).name, statements.len());
     match execute(sender.client(), table, statements).await {
         Ok((results, consumed)) => {

@@ -85,6 +85,9 @@ async fn clean(sender: &RequestSender, pass: Pass, item: &Item) -> Result<&'stat
             Response::Rejected(code) => {
                 return Err(RetrofitError::Refused { table: sender.table(role).id.clone(), code });
             }
+            Response::Outdated => {
+                return Err(RetrofitError::PhaseChanged { retrofit: mapping.name().to_owned() });
+            }
             Response::Item(_) | Response::Cancelled(_) => unreachable!("a write was sent"),
         }
     }

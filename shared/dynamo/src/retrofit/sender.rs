@@ -14,6 +14,7 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::Item;
 
 use super::pace::Pace;
+use super::worker_lease::now_ms;
 use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;
@@ -176,6 +177,8 @@ pub struct RequestSender {
     pub(super) control: Table,
     pub(super) pace: Option<Pace>,
     attempts_max: u32,
+    /// When the retrofit's row said last that items are written as the job says, in milliseconds since 1970.
+    known_ms: tokio::sync::Mutex<u64>,
     spent: Mutex<ConsumedTotals>,
 }
 
@@ -188,6 +191,7 @@ impl RequestSender {
             control: control::table(control_table),
             pace: None,
             attempts_max: BACKOFF_ATTEMPTS_MAX,
+            known_ms: tokio::sync::Mutex::new(now_ms()),
             spent: Mutex::default(),
         }
     }
@@ -256,7 +260,15 @@ impl RequestSender {
     /// Sends a request until it is answered, or the attempts are used up.
     pub async fn send(&self, request: &Request) -> Result<Response, DynamoError> {
         let mut attempt = 0;
+        let writes_items = match request {
+            Request::Get { .. } => false,
+            Request::Write(write) => write.role != TableRole::Control,
+            Request::Transact(_) => true,
+        };
         loop {
+            if writes_items && self.is_outdated().await? {
+                return Ok(Response::Outdated);
+            }
             let error = match self.send_once(request).await {
                 Ok(outcome) => return Ok(outcome),
                 // A batch of reads has its own attempts.
@@ -271,6 +283,21 @@ impl RequestSender {
                 error => self.wait_after(error, &mut attempt).await?,
             }
         }
+    }
+
+    /// Are items written in another way than this sender's by now? The row is read again once what is known of it is too old.
+    pub(super) async fn is_outdated(&self) -> Result<bool, DynamoError> {
+        let mut known_ms = self.known_ms.lock().await;
+        let now_ms = now_ms();
+        if now_ms.saturating_sub(*known_ms) <= control::STATE_CACHE_MS_MAX {
+            return Ok(false);
+        }
+        match self.check_tracking().await {
+            Ok(()) => *known_ms = now_ms,
+            Err(RetrofitError::Dynamo(error)) => return Err(error),
+            Err(_) => return Ok(true),
+        }
+        Ok(false)
     }
 
     /// Calls until there is an answer, or an error that does not pass, or the attempts are used up.

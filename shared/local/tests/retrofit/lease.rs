@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use keyfold_core::manifest;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::control::{Phase, STATE_CACHE_MS_MAX};
 use keyfold_core::retrofit::{
     Checkpoint, Epoch, Fence, Job, Lease, Mapping, Pass, QuarantineReason, Quarantined, Request, Response,
     SegmentId, SourceKey, TableRole,
@@ -58,6 +59,36 @@ async fn a_worker_of_the_phase_before_begins_no_slice_and_no_repair() {
     let entry = Quarantined::item(&key, &source, &QuarantineReason::Discarded, fence);
     let released = sender.release(&entry).await;
     assert!(matches!(released, Err(RetrofitError::PhaseChanged { .. })), "{released:?}");
+    dynamo.shutdown();
+}
+
+/// Its process stood still while others tidied the target: a write that comes now would bring a deleted item back for good.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_wakes_up_after_the_phase_has_changed_writes_nothing() {
+    let dynamo = EmbeddedDynamo::memory().unwrap();
+    let sender = started(&dynamo).await;
+    let options =
+        SliceOptions { page_items: 10, owner: Some("me".to_owned()), store: true, ..SliceOptions::default() };
+    let mut pages = 0;
+    let mut watch = |_: &Checkpoint| {
+        pages += 1;
+        if pages == 3 {
+            tokio::task::block_in_place(|| {
+                tokio::runtime::Handle::current().block_on(async {
+                    let head = sender.head().await.unwrap();
+                    sender.store(&head.to(Phase::Tidying).unwrap(), Some(&head)).await.unwrap();
+                    // The lease is not over by then, which alone would make the worker look.
+                    tokio::time::sleep(Duration::from_millis(STATE_CACHE_MS_MAX + 100)).await;
+                });
+            });
+        }
+        ControlFlow::Continue(())
+    };
+    let from = Checkpoint::start(sender.job(), Pass::Backfill, SegmentId::WHOLE);
+    let end = backfill_slice(&sender, from, &options, &mut watch).await;
+    assert!(matches!(end.error, Some(RetrofitError::NotDone { .. })), "{:?}", end.error);
+    let target = dynamo.client().scan().table_name(&sender.table(TableRole::Target).name).send().await;
+    assert_eq!((pages, target.unwrap().count), (3, 30));
     dynamo.shutdown();
 }
 

@@ -186,5 +186,6 @@ pub(super) fn outcome_name(outcome: &Response) -> String {
         Response::Refused(_) => "refused".to_owned(),
         Response::Cancelled(held) => format!("cancelled {held:?}"),
         Response::Rejected(code) => format!("rejected {code}"),
+        Response::Outdated => "not sent".to_owned(),
     }
 }

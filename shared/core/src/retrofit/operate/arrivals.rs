@@ -74,6 +74,8 @@ struct StreamItem {
     /// Must the closed table's stream show the retrofit's last write to it? Not of what changed before the writers moved last: the
     /// retrofit has not written it since.
     needs_own_write: bool,
+    /// The operation itself has it written, whatever the fence of that write: an operator knows less of the item than its newest change.
+    written_now: bool,
     pending: Pending,
 }
 
@@ -190,7 +192,15 @@ impl Arrivals {
                 self.items_named += 1;
                 let written = (!expired).then(|| newest.clone());
                 let (newest, pending) = (Some(newest), Pending::Unchecked);
-                let item = StreamItem { key: record.key, newest, written, seconds, needs_own_write, pending };
+                let item = StreamItem {
+                    key: record.key,
+                    newest,
+                    written,
+                    seconds,
+                    needs_own_write,
+                    written_now: false,
+                    pending,
+                };
                 self.items.insert(key, item);
             }
         }
@@ -251,10 +261,18 @@ impl Arrivals {
     pub(super) fn look_at(&mut self, key: &Item) {
         let Some(source) = SourceKey::of(self.job.mapping().source(), key) else { return };
         let (key, pending) = (key.clone(), Pending::Unchecked);
-        let new = StreamItem { key, newest: None, written: None, seconds: 0, needs_own_write: true, pending };
+        let new = StreamItem {
+            key,
+            newest: None,
+            written: None,
+            seconds: 0,
+            needs_own_write: true,
+            written_now: true,
+            pending,
+        };
         let item = self.items.entry(source).or_insert(new);
         // The retrofit has written it just now. Until the stream shows that write, an application's write before it may be unread.
-        (item.pending, item.needs_own_write) = (Pending::Unchecked, true);
+        (item.pending, item.needs_own_write, item.written_now) = (Pending::Unchecked, true, true);
     }
 
     /// Too many digests: they are dropped, and the closed table's stream has to be read once more. True if so.
@@ -457,7 +475,7 @@ impl Arrivals {
             () if item.written != item.newest
                 && is_gone
                 && arrived(&item.written)
-                && !(self.has_deleted_since(item, sides) && is_unseen()) =>
+                && !((item.written_now || self.has_deleted_since(item, sides)) && is_unseen()) =>
             {
                 Pending::Nothing
             }
@@ -470,11 +488,11 @@ impl Arrivals {
         }
     }
 
-    /// Did the retrofit delete something that was written to the closed table after the item's newest change? An earlier deletion may have
-    /// left the stream already, and would be waited for until the limit of the stop.
+    /// Did the retrofit delete something that was written to the closed table after the item's newest change that is no deletion by time to
+    /// live? An earlier deletion may have left the stream already, and would be waited for until the limit of the stop.
     fn has_deleted_since(&self, item: &StreamItem, sides: Sides<'_>) -> bool {
         let removed = sides.row.and_then(LedgerRow::read).and_then(|row| row.removed);
-        let sequence = item.newest.as_ref().map(|newest| newest.sequence.clone());
+        let sequence = item.written.as_ref().or(item.newest.as_ref()).map(|change| change.sequence.clone());
         removed >= sequence.map(|sequence| Fence::of_record(self.job.epoch(), sequence))
     }
 
@@ -505,7 +523,7 @@ impl Arrivals {
         let job = Arc::clone(&self.job);
         let task = |item: &mut StreamItem| {
             // By this task the retrofit writes the item after the turn, whenever the change itself was.
-            item.needs_own_write = true;
+            (item.needs_own_write, item.written_now) = (true, true);
             Some(job.carry_now(&item.key, item.newest.as_ref()?.sequence.clone()))
         };
         self.items.values_mut().filter(late).filter_map(task).collect()

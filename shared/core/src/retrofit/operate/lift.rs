@@ -10,9 +10,9 @@ use crate::retrofit::control::RetrofitState;
 /// A removal of policies at work.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum LiftMachine {
-    /// The row first: after a kill in between, the next command does not apply the policies again.
-    Storing(Box<Store>),
     Removing(PolicySync),
+    /// The row last: if it came first, a kill in between would leave policies that no other command knows of.
+    Storing(Box<Store>),
     Over(Box<Outcome>),
 }
 
@@ -20,9 +20,6 @@ impl LiftMachine {
     pub(super) fn new(context: &OperationContext) -> LiftMachine {
         match &context.head {
             Some(head) if head.phase.is_stop() => LiftMachine::Over(Box::new(in_stop(context, head))),
-            Some(head) if !head.exempt.is_empty() => {
-                LiftMachine::Storing(Box::new(Store::of(context, head.exempting(&[]))))
-            }
             // Also for a row without roles: a policy can be left over from a row that was lost or restored, and would deny writes for ever.
             _ => LiftMachine::Removing(PolicySync::removing(context)),
         }
@@ -30,8 +27,24 @@ impl LiftMachine {
 
     /// A policy may still deny writes.
     pub(super) fn is_behind(&self) -> bool {
-        // Before the removal, policies are what the row says, even if they deny writes.
         matches!(self, LiftMachine::Removing(policies) if policies.is_behind())
+    }
+
+    fn next_stage(&mut self, context: &mut OperationContext, reply: Reply) -> Option<LiftMachine> {
+        let (stored, was_removing) = match self {
+            LiftMachine::Removing(policies) => (advance(policies, context, reply)?, true),
+            LiftMachine::Storing(store) => (advance(store.as_mut(), context, reply)?, false),
+            LiftMachine::Over(outcome) => unreachable!("{reply:?} came after `{}`", outcome.code),
+        };
+        let outcome = match (stored, &context.head) {
+            (Stored::Done, Some(head)) if was_removing && !head.exempt.is_empty() => {
+                return Some(LiftMachine::Storing(Box::new(Store::of(context, head.exempting(&[])))));
+            }
+            (Stored::Done, _) => removed(context),
+            // Another operator may have started a stop meanwhile: its policies must stay.
+            (Stored::Raced(there), _) => raced(context, there.as_deref()),
+        };
+        Some(LiftMachine::Over(Box::new(outcome)))
     }
 }
 
@@ -40,29 +53,15 @@ impl Part for LiftMachine {
 
     fn next(&self, context: &OperationContext) -> PartStep<Outcome> {
         match self {
-            LiftMachine::Over(outcome) => PartStep::Over((**outcome).clone()),
+            LiftMachine::Removing(policies) => policies.next(context).pending(),
             LiftMachine::Storing(store) => store.next(context).pending(),
-            LiftMachine::Removing(policies) => match policies.next(context) {
-                PartStep::Ask(effect) => PartStep::Ask(effect),
-                PartStep::Over(Stored::Done) => PartStep::Over(removed(context)),
-                // Another operator may have started a stop since the row was stored: its policies must stay.
-                PartStep::Over(Stored::Raced(there)) => PartStep::Over(raced(context, there.as_deref())),
-            },
+            LiftMachine::Over(outcome) => PartStep::Over((**outcome).clone()),
         }
     }
 
     fn take(&mut self, context: &mut OperationContext, reply: Reply) {
-        match self {
-            LiftMachine::Removing(policies) => policies.take(context, reply),
-            LiftMachine::Storing(store) => match advance(store.as_mut(), context, reply) {
-                None => {}
-                Some(Stored::Done) => *self = LiftMachine::Removing(PolicySync::removing(context)),
-                // Nothing is removed by a row that is no longer in force.
-                Some(Stored::Raced(there)) => {
-                    *self = LiftMachine::Over(Box::new(raced(context, there.as_deref())));
-                }
-            },
-            LiftMachine::Over(outcome) => unreachable!("{reply:?} came after `{}`", outcome.code),
+        if let Some(next) = self.next_stage(context, reply) {
+            *self = next;
         }
     }
 }

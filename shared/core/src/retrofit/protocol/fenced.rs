@@ -253,9 +253,7 @@ impl Repair {
             (Response::Item(source), Some(target)) => {
                 self.write(job, source_key, source.as_ref(), target.as_ref(), fence)
             }
-            (Response::Refused(_) | Response::Rejected(_), _) => {
-                unreachable!("neither can come of what was sent")
-            }
+            (response, _) => unreachable!("{response:?} does not answer what was sent"),
         }
     }
 

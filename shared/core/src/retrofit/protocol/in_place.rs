@@ -55,7 +55,9 @@ impl InPlace {
             Response::Refused(ItemSeen::Nothing) => self.update(job, None),
             Response::Refused(ItemSeen::Unknown) => self.read(),
             Response::Rejected(code) => Turn::Enter(QuarantineReason::Rejected(code), self.fence.clone()),
-            Response::Cancelled(_) => unreachable!("no transaction is sent in place"),
+            response @ (Response::Cancelled(_) | Response::Outdated) => {
+                unreachable!("{response:?} does not answer what was sent")
+            }
         }
     }
 

@@ -38,5 +38,6 @@ pub(in crate::simulate) fn of_outcome(outcome: &Response) -> u64 {
         Response::Refused(ItemSeen::Item(item)) => mix(5, of_item(item)),
         Response::Cancelled(held) => mix(6, held),
         Response::Rejected(code) => mix(7, code),
+        Response::Outdated => 8,
     }
 }

@@ -215,8 +215,19 @@ fn what_changed_before_the_last_move_needs_no_sign_in_the_closed_tables_stream()
     assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
 }
 
+/// How the retrofit came to delete the copy of an item whose time is over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Deleted {
+    /// Nothing else happened to the item.
+    Alone,
+    /// After a change of the item.
+    AfterChange,
+    /// In this stop, which carries that change.
+    ByStop,
+}
+
 /// The same move. An item's time is over in the source; the retrofit deleted its copy with this fence, and the target's stream shows that or not.
-fn second_move_with_a_deletion(removed: &Fence, is_shown: bool) -> Outcome {
+fn second_move_with_a_deletion(how: Deleted, removed: &Fence, is_shown: bool) -> Outcome {
     let mut world = reversed();
     world.now_ms += 7_200_000;
     assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
@@ -226,20 +237,32 @@ fn second_move_with_a_deletion(removed: &Fence, is_shown: bool) -> Outcome {
     let source = SourceKey::of(world.mapping.source(), &key_of(&joe)).unwrap();
     let mut row = LedgerRow::key(&world.mapping, &source);
     let place = place(&row);
+    row.insert(control::FENCE, fence("3").value());
+    world.rows.insert(place.clone(), row.clone());
     row.insert(control::FENCE, fence("6").repaired().repaired().value());
     row.insert(control::REMOVED, removed.value());
-    world.rows.insert(place, row);
+    let mut row = Some(row);
+    if how != Deleted::ByStop {
+        world.rows.extend(row.take().map(|row| (place.clone(), row)));
+    }
     let mut copy = world.mapping.target_item(&joe).unwrap().unwrap();
     let key = world.mapping.target().key_of(&copy).unwrap();
     copy.insert(FENCE_ATTRIBUTE.to_owned(), removed.value());
     let deleted = record(&copy, ChangeKind::Remove { expired: false }, 9);
     let mut shown = if is_shown { vec![ChangeRecord { key, ..deleted }] } else { Vec::new() };
     let mut over = vec![record(&joe, ChangeKind::Remove { expired: true }, 6)];
+    if how != Deleted::Alone {
+        over.insert(0, record(&joe, ChangeKind::Modify, 5));
+    }
     played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
         Effect::Records { table: TableRole::Source, .. } => {
             Some(page(std::mem::take(&mut over), world.now_ms / 1_000))
         }
         Effect::Records { .. } => Some(page(std::mem::take(&mut shown), world.now_ms / 1_000)),
+        Effect::Carry { .. } => {
+            world.rows.extend(row.take().map(|row| (place.clone(), row)));
+            None
+        }
         _ => None,
     })
 }
@@ -299,12 +322,25 @@ fn fence(sequence: &str) -> Fence {
 
 #[test]
 fn a_deletion_by_time_to_live_waits_for_what_the_retrofit_deleted_after_it() {
-    let late = fence("6").repaired();
-    let outcome = second_move_with_a_deletion(&late, false);
-    assert_eq!((outcome.end, &*outcome.code), (End::TakenBack, "stop-too-long"), "{}", outcome.text());
-    for (removed, is_shown) in [(late, true), (fence("5"), false)] {
-        let outcome = second_move_with_a_deletion(&removed, is_shown);
-        assert_eq!(outcome.end, End::Done, "{}", outcome.text());
+    // The fence of what the retrofit deletes is of what it knew then.
+    for (how, removed) in [
+        (Deleted::Alone, fence("6").repaired()),
+        (Deleted::AfterChange, fence("5").repaired()),
+        (Deleted::ByStop, fence("4").repaired()),
+    ] {
+        let outcome = second_move_with_a_deletion(how, &removed, false);
+        assert_eq!(
+            (outcome.end, &*outcome.code),
+            (End::TakenBack, "stop-too-long"),
+            "{how:?}: {}",
+            outcome.text()
+        );
+        let outcome = second_move_with_a_deletion(how, &removed, true);
+        assert_eq!(outcome.end, End::Done, "{how:?}: {}", outcome.text());
+    }
+    for how in [Deleted::Alone, Deleted::AfterChange] {
+        let outcome = second_move_with_a_deletion(how, &fence("4"), false);
+        assert_eq!(outcome.end, End::Done, "{how:?}: {}", outcome.text());
     }
 }
 
