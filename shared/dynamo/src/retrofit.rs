@@ -5,6 +5,7 @@
 //! by [`RequestSender::head`].
 
 mod backfill;
+mod clock;
 mod concurrent;
 mod control;
 mod estimate;

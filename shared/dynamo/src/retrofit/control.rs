@@ -16,7 +16,7 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::backfill::unblock;
-use super::worker_lease::{now_ms, now_seconds};
+use super::clock::{now_ms, now_seconds};
 use super::{RequestSender, RetrofitError};
 use crate::{Page, PageRequest, QueryPage, query_page};
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::{Rate, ThrottledBy};
 
-use super::worker_lease::now_seconds;
+use super::clock::now_seconds;
 use super::{RequestSender, SliceOptions};
 use crate::consumed::Consumed;
 use crate::error::DynamoError;

@@ -23,9 +23,9 @@ use keyfold_core::value::Item;
 
 use self::shards::Shards;
 use super::backfill::unblock;
+use super::clock::now_ms;
 use super::pass::{PassEnd, PassOptions, PassWatch};
 use super::preflight::stream_with_images;
-use super::worker_lease::now_ms;
 use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
 use crate::policy::{change_policy, policy};
 use crate::table::{TableDiff, TableOptions, description, set_tag, tag};

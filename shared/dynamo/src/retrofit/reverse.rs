@@ -4,7 +4,7 @@
 use futures_util::FutureExt;
 use keyfold_core::retrofit::{Reverse, ReverseAnswer, TableRole};
 
-use super::worker_lease::now_seconds;
+use super::clock::now_seconds;
 use super::{RequestSender, RetrofitError};
 use crate::policy::{Tried, may_write};
 

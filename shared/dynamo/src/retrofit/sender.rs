@@ -13,8 +13,8 @@ use keyfold_core::retrofit::{
 };
 use keyfold_core::value::Item;
 
+use super::clock::now_ms;
 use super::pace::Pace;
-use super::worker_lease::now_ms;
 use crate::BatchGet;
 use crate::backoff::{BACKOFF_ATTEMPTS_MAX, pause};
 use crate::consumed::Consumed;

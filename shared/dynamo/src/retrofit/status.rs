@@ -8,7 +8,7 @@ use keyfold_core::retrofit::{
 };
 use serde_json::{Value, json};
 
-use super::worker_lease::now_seconds;
+use super::clock::now_seconds;
 use super::{RequestSender, RetrofitError};
 use crate::{Client, DynamoError};
 

@@ -10,7 +10,8 @@ use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRo
 use keyfold_core::value::Item;
 
 use super::backfill::{in_time, read_page, unblock};
-use super::worker_lease::{WorkerLease, now_seconds};
+use super::clock::now_seconds;
+use super::worker_lease::WorkerLease;
 use super::{RequestSender, RetrofitError, SliceOptions, Watch};
 use crate::error::DynamoError;
 use crate::read::BATCH_GET_KEYS_MAX;

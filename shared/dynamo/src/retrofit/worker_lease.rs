@@ -1,9 +1,10 @@
 //! The lease of a slice, and its checkpoint in the control table.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::{Checkpoint, Lease, Request, Response, TableRole, Write};
 
+use super::clock::now_ms;
 use super::{RequestSender, RetrofitError, SliceOptions};
 
 /// How long a lease is good for. It is renewed with every page.
@@ -109,14 +110,4 @@ async fn written(sender: &RequestSender, write: Write) -> Result<bool, RetrofitE
 
 fn until_ms(now_ms: u64) -> u64 {
     now_ms.saturating_add(u64::try_from(LEASE_TIME.as_millis()).unwrap_or(u64::MAX))
-}
-
-pub(super) fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The second since 1970.
-pub(super) fn now_seconds() -> u64 {
-    now_ms() / 1000
 }
