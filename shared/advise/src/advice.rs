@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use keyfold_core::manifest;
+use keyfold_core::manifest::{self, toml_key, toml_string, toml_strings};
 use keyfold_core::model::{Index, IndexKind, Model, Table};
 use keyfold_core::query::Readiness;
 use keyfold_core::query::advise::plan_question;
@@ -214,7 +214,8 @@ fn addition(table: &Table, model: &Model, new: &[Named<'_>], is_new_table: bool)
     let mut names = std::iter::once(first.clone()).chain((2..).map(|number: u32| format!("{first}{number}")));
     let is_free = |name: &String| model.retrofits.iter().all(|retrofit| retrofit.name != *name);
     let name = names.find(is_free).unwrap_or_default();
-    let _ = write!(text, "\n[retrofits.{name}]\nfrom = {0:?}\nto = {0:?}\nfills = {folded:?}\n", table.id);
+    let (section, id, fills) = (toml_key(&name), toml_string(&table.id), toml_strings(folded));
+    let _ = write!(text, "\n[retrofits.{section}]\nfrom = {id}\nto = {id}\nfills = {fills}\n");
     (text, Some(name))
 }
 

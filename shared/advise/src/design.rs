@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use keyfold_core::key::{KeyMode, Part as TemplatePart};
+use keyfold_core::manifest::{toml_key, toml_string, toml_strings};
 use keyfold_core::model::{AttributeKind, EntityId, Index, IndexKind, KeySource, Projection, Table};
 
 use crate::shape::{Key, Part};
@@ -171,7 +172,7 @@ impl Design {
 
     /// The sections of the index under this name.
     pub(crate) fn text(&self, table: &Table, name: &str) -> String {
-        let mut text = format!("\n[tables.{}.indexes.{}]\n", word(&table.id), word(name));
+        let mut text = format!("\n[tables.{}.indexes.{}]\n", toml_key(&table.id), toml_key(name));
         let kind = if self.kind == IndexKind::Local { "local" } else { "global" };
         let _ = writeln!(text, "type = {kind:?}");
         let mut slots = String::new();
@@ -189,7 +190,7 @@ impl Design {
         match &self.projection {
             Projection::All => text += "projection = \"all\"\n",
             Projection::KeysOnly => text += "projection = \"keys-only\"\n",
-            Projection::Include(names) => drop(writeln!(text, "projection = {names:?}")),
+            Projection::Include(names) => drop(writeln!(text, "projection = {}", toml_strings(names))),
         }
         let items = match &self.form {
             Form::Plain(key) => key.shard.as_ref().map(|shard| shard.items),
@@ -206,10 +207,8 @@ impl Design {
     fn plain_keys(&self, table: &Table, key: &Key, name: &str) -> String {
         let is_native = key.is_native(table) && self.kind == IndexKind::Global;
         let half = |names: &[String], is_whole: bool, template: String, suffix: &str| match names {
-            [one] if is_whole && Key { sort: Vec::new(), ..key_of(one) }.is_native(table) => {
-                format!("{one:?}")
-            }
-            names if is_native => format!("{names:?}"),
+            [one] if is_whole && Key { sort: Vec::new(), ..key_of(one) }.is_native(table) => toml_string(one),
+            names if is_native => toml_strings(names),
             _ => folded(table, &format!("{name}_{suffix}"), Some(&template)),
         };
         let mut text = String::new();
@@ -270,10 +269,11 @@ impl Slot {
         let prefix = self.has_prefix.then_some(name.as_str());
         let partition = self.key.partition_template(table, entity, prefix);
         let mut text = format!(
-            "\n[tables.{}.entities.{}.indexes.{}]\npartition = {partition:?}\n",
-            word(&table.id),
-            word(name),
-            word(index)
+            "\n[tables.{}.entities.{}.indexes.{}]\npartition = {}\n",
+            toml_key(&table.id),
+            toml_key(name),
+            toml_key(index),
+            toml_string(&partition)
         );
         // Entities that share a partition need separate ranges.
         let sort = match self.key.sort_template(table, entity) {
@@ -281,7 +281,7 @@ impl Slot {
             sort => sort,
         };
         if has_sort {
-            let _ = writeln!(text, "sort = {sort:?}");
+            let _ = writeln!(text, "sort = {}", toml_string(&sort));
         }
         text
     }
@@ -289,12 +289,12 @@ impl Slot {
 
 /// A folded key in the attribute of this name.
 fn folded(table: &Table, attribute: &str, template: Option<&str>) -> String {
-    let mut fields = vec![format!("attribute = {attribute:?}")];
-    fields.extend(template.map(|template| format!("fold = {template:?}")));
+    let mut fields = vec![format!("attribute = {}", toml_string(attribute))];
+    fields.extend(template.map(|template| format!("fold = {}", toml_string(template))));
     // The table's own keys are not escaped; a new one can take every value.
     fields.extend(is_verbatim(table).then(|| "verbatim = false".to_owned()));
     match (template, fields.as_slice()) {
-        (Some(template), [_, _]) => format!("{template:?}"),
+        (Some(template), [_, _]) => toml_string(template),
         _ => format!("{{ {} }}", fields.join(", ")),
     }
 }
@@ -311,10 +311,4 @@ fn is_verbatim(table: &Table) -> bool {
             rule.template.parts().iter().any(|part| matches!(part, TemplatePart::Attribute { .. }));
         rule.template.mode() == KeyMode::Verbatim && has_attribute
     })
-}
-
-/// A name as a key of TOML.
-pub(crate) fn word(name: &str) -> String {
-    let is_bare = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { format!("{name:?}") }
 }

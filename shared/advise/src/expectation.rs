@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use keyfold_core::manifest;
+use keyfold_core::manifest::{self, toml_key};
 use keyfold_core::model::{Expect, Table};
-
-use crate::design::word;
 
 /// The text with the `expect` of this table, its entities and its indexes. `None` if the text declares one of them in
 /// a form that cannot be edited line by line.
@@ -106,9 +104,9 @@ fn value(expect: &Expect) -> String {
         fields.extend(count.map(|count| format!("{field} = {count}")));
     }
     if !values.is_empty() {
-        let count = |(value, count): (&String, &u64)| format!("{} = {count}", word(value));
+        let count = |(value, count): (&String, &u64)| format!("{} = {count}", toml_key(value));
         let one = |(name, counts): (&String, &BTreeMap<String, u64>)| {
-            format!("{} = {{ {} }}", word(name), counts.iter().map(count).collect::<Vec<_>>().join(", "))
+            format!("{} = {{ {} }}", toml_key(name), counts.iter().map(count).collect::<Vec<_>>().join(", "))
         };
         fields.push(format!("values = {{ {} }}", values.iter().map(one).collect::<Vec<_>>().join(", ")));
     }

@@ -91,6 +91,16 @@ fn a_native_key_has_what_is_asked_by_equality_then_the_order() {
 }
 
 #[test]
+fn names_that_rust_would_escape_are_names_of_toml() {
+    for name in ["acce\u{301}s", "soft\u{ad}hyphen"] {
+        let text = AUDIT.replace("accessedBy =", &format!("\"{name}\" ="));
+        let question = format!("[questions.audit.of]\nwhere = [\"{name}\"]\norder = \"-timestamp\"\n");
+        let advice = advice(&format!("{text}{question}"), "audit", &Options::default());
+        assert!(advice.addition.contains(name), "{}", advice.addition);
+    }
+}
+
+#[test]
 fn questions_about_the_same_attributes_share_an_index() {
     let advice = of_audit(
         "[questions.audit.ofUser]\nwhere = [\"accessedBy\"]\norder = \"-timestamp\"\n\

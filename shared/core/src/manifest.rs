@@ -53,6 +53,7 @@ mod syntax;
 mod table_build;
 mod table_text;
 mod templates;
+mod toml_text;
 mod values;
 mod when;
 
@@ -74,6 +75,7 @@ pub use self::code::{CodeInfo, Severity, codes};
 pub use self::diagnostic::{Diagnostic, Related};
 pub use self::places::Places;
 pub use self::render::render;
+pub use self::toml_text::{toml_key, toml_string, toml_strings};
 
 /// The longest manifest that is read.
 pub const MANIFEST_BYTES_MAX: usize = 1 << 20;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use keyfold_core::manifest::{toml_key, toml_string as quoted, toml_strings};
 use keyfold_core::model::{AttributeKind, Precision, Projection, ScalarType};
 
 use crate::describe::kind_of;
@@ -19,33 +20,6 @@ const FROM_KEY_TOO: &str = "read from the key of items that lack it";
 
 /// Sections that the manifest's check refused, with the reason: they are written as comments.
 pub(crate) type Refused = BTreeMap<String, String>;
-
-/// A quoted TOML string.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut done = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' => done.push_str("\\\""),
-            '\\' => done.push_str("\\\\"),
-            letter if letter.is_control() => {
-                let _ = write!(done, "\\u{:04X}", letter as u32);
-            }
-            letter => done.push(letter),
-        }
-    }
-    done + "\""
-}
-
-/// A key of a TOML table, quoted only if necessary.
-fn toml_key(text: &str) -> String {
-    let bare = !text.is_empty()
-        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));
-    if bare { text.to_owned() } else { quoted(text) }
-}
-
-fn quoted_list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
-    format!("[{}]", texts.into_iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
-}
 
 /// A text made safe for one comment line.
 fn comment(text: &str) -> String {
@@ -470,7 +444,7 @@ impl Writer<'_> {
                 let kept: BTreeSet<&String> = names.iter().filter(|name| !own(name)).collect();
                 let _ = match kept.is_empty() {
                     true => writeln!(text, "projection = \"keys-only\" # it lists nothing but keys"),
-                    false => writeln!(text, "projection = {}", quoted_list(kept)),
+                    false => writeln!(text, "projection = {}", toml_strings(kept)),
                 };
             }
         }
@@ -479,7 +453,7 @@ impl Writer<'_> {
     fn keys(&self, names: &[String]) -> String {
         match names {
             [one] => self.key(one),
-            several => quoted_list(several),
+            several => toml_strings(several),
         }
     }
 
@@ -499,7 +473,7 @@ impl Writer<'_> {
                 let test = match test {
                     WhenDraft::In(values) => match values.as_slice() {
                         [value] => quoted(value),
-                        several => quoted_list(several),
+                        several => toml_strings(several),
                     },
                     WhenDraft::Exists(wanted) => format!("{{ exists = {wanted} }}"),
                     WhenDraft::BeginsWith(text) => format!("{{ begins-with = {} }}", quoted(text)),
@@ -583,7 +557,7 @@ impl Writer<'_> {
             let _ =
                 writeln!(body, "# left out, because it is not declared: {}", comment(&left_out.join(", ")));
         }
-        let _ = writeln!(body, "where = {}", quoted_list(&conditions));
+        let _ = writeln!(body, "where = {}", toml_strings(&conditions));
         let mut refused = self.refused.get(&section).cloned();
         let mut ids: Vec<String> = Vec::new();
         for entity in self.named().into_iter().filter(|one| question.entities.contains(&one.name)) {
@@ -602,11 +576,11 @@ impl Writer<'_> {
                 let _ = writeln!(body, "entity = {}", quoted(only));
             }
             several => {
-                let _ = writeln!(body, "entity = {}", quoted_list(several));
+                let _ = writeln!(body, "entity = {}", toml_strings(several));
             }
         }
         if !question.order.is_empty() {
-            let _ = writeln!(body, "order = {}", quoted_list(&question.order));
+            let _ = writeln!(body, "order = {}", toml_strings(&question.order));
         }
         if let Some(limit) = question.limit {
             let _ = writeln!(body, "limit = {limit}");
@@ -654,7 +628,7 @@ fn attribute_line(
         fields.extend(precision_word(precision).map(|word| format!("precision = {}", quoted(word))));
     }
     if !attribute.values.is_empty() && attribute.kind == Some(AttributeKind::String) {
-        fields.push(format!("values = {}", quoted_list(&attribute.values)));
+        fields.push(format!("values = {}", toml_strings(&attribute.values)));
     }
     if attribute.required && !from_key {
         fields.push("required = true".to_owned());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyfold_core::manifest::toml_strings;
 use keyfold_core::model::{AttributeKind, ScalarType};
 use keyfold_core::value::{AttributeValue, Item, type_letter};
 
@@ -159,9 +160,11 @@ pub(super) fn promises(table: &mut TableDraft, examples: bool) {
         if let Some(few) =
             few.filter(|_| attribute.kind == Some(AttributeKind::String) && attribute.values.is_empty())
         {
-            let list: Vec<String> = few.keys().map(|value| crate::write::quoted(value)).collect();
             attribute.evidence.push(match examples {
-                true => format!("values seen: [{}]; listed as `values`, others are refused", list.join(", ")),
+                true => format!(
+                    "values seen: {}; listed as `values`, others are refused",
+                    toml_strings(few.keys())
+                ),
                 false => format!("{} different values: a list of `values`, if no others may come", few.len()),
             });
         }
