@@ -60,11 +60,11 @@ pub(super) async fn run_command(env: &Env<'_>, command: &RetrofitCommand) -> any
         RetrofitCommand::Status(args) => status::run(env, args).await,
         RetrofitCommand::Quarantine(args) => quarantine::run(env, args).await,
         RetrofitCommand::Revise(retrofit) => {
-            let revise = Command::Revise(Revise { limits: env.waits(retrofit)?.limits });
+            let revise = |limits| Command::Revise(Revise { limits });
             operate(env, retrofit, &RetrofitWork::default(), revise).await
         }
         RetrofitCommand::Abandon(retrofit) => {
-            operate(env, retrofit, &RetrofitWork::default(), Command::Abandon).await
+            operate(env, retrofit, &RetrofitWork::default(), |_| Command::Abandon).await
         }
     };
     ended.map_err(with_code)

@@ -1,15 +1,15 @@
 //! A retrofit by its name: its mapping, the senders of its requests, and how long each step waits.
 
-use anyhow::Context;
+use anyhow::bail;
 use keyfold_core::retrofit::operate::Limits;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, SegmentId};
+use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::retrofit::{
-    LAG_SECONDS_DEFAULT, PassOptions, RequestSender, RetrofitError, RetrofitState, limits,
+    PassOptions, RequestSender, RetrofitError, RetrofitState, lag_seconds, limits,
 };
 use keyfold_dynamo::{DynamoError, ServiceError, Settings, client};
 
 pub(super) use crate::globals::Env;
-use crate::refusal::{self, Refusal};
+use crate::refusal::{Refusal, explained};
 
 /// Which retrofit, and how long its steps wait.
 #[derive(Debug, clap::Args)]
@@ -52,47 +52,29 @@ impl RetrofitWork {
     }
 }
 
-/// How long the steps of a retrofit wait. That follows from what can still be in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Waits {
-    pub(super) limits: Limits,
-    /// How far behind the replicator may be, in seconds: a difference is checked again for twice as long.
-    pub(super) lag: u64,
-}
-
-/// The lag of a replicator on this machine.
-const LAG_SECONDS_LOCAL: u64 = 5;
-
-impl Waits {
-    /// Changes a wait, such as `in-flight=60`.
-    fn change(&mut self, text: &str) -> Option<()> {
-        let (name, seconds) = text.split_once('=')?;
-        let seconds: u64 = seconds.parse().ok()?;
-        let milliseconds = seconds.saturating_mul(1_000);
-        match name {
-            "in-flight" => self.limits.in_flight_ms = milliseconds,
-            "quiet" => self.limits.quiet_ms = milliseconds,
-            "denied" => self.limits.denied_ms = milliseconds,
-            "proof" => self.limits.proof_max_ms = milliseconds,
-            "lag" => self.lag = seconds,
-            _ => return None,
-        }
-        Some(())
-    }
-}
-
 impl Env<'_> {
-    /// How long the steps wait: seconds if DynamoDB is on this machine.
-    pub(super) fn waits(&self, retrofit: &RetrofitName) -> anyhow::Result<Waits> {
+    /// How long the steps wait, which follows from what can still be in flight; and how many seconds the replicator may be behind: a
+    /// difference is checked again for twice as long.
+    pub(super) fn waits(&self, retrofit: &RetrofitName) -> anyhow::Result<(Limits, u64)> {
         let endpoint = self.globals.settings()?.endpoint;
-        let lag = if endpoint.is_loopback() { LAG_SECONDS_LOCAL } else { LAG_SECONDS_DEFAULT };
-        let mut waits = Waits { limits: limits(&endpoint), lag };
+        let (mut limits, mut lag) = (limits(&endpoint), lag_seconds(&endpoint));
         for text in retrofit.waits.iter().filter(|text| !text.is_empty()) {
-            waits.change(text).with_context(|| {
-                format!("`{text}` is not NAME=SECONDS, with one of the names `in-flight`, `quiet`, `denied`, `proof` and `lag`")
-            })?;
+            let wait =
+                text.split_once('=').and_then(|(name, seconds)| Some((name, seconds.parse::<u64>().ok()?)));
+            let (name, seconds) = wait.unwrap_or_default();
+            let (wait, unit) = match name {
+                "in-flight" => (&mut limits.in_flight_ms, 1_000),
+                "quiet" => (&mut limits.quiet_ms, 1_000),
+                "denied" => (&mut limits.denied_ms, 1_000),
+                "proof" => (&mut limits.proof_max_ms, 1_000),
+                "lag" => (&mut lag, 1),
+                _ => bail!(
+                    "`{text}` is not NAME=SECONDS, with one of the names `in-flight`, `quiet`, `denied`, `proof` and `lag`"
+                ),
+            };
+            *wait = seconds.saturating_mul(unit);
         }
-        Ok(waits)
+        Ok((limits, lag))
     }
 
     /// The retrofit's mapping, as the manifest has it.
@@ -121,23 +103,10 @@ impl Env<'_> {
 
 /// Errors below a command have codes and hints: a program reads them.
 pub(super) fn with_code(error: anyhow::Error) -> anyhow::Error {
-    error
-        .downcast::<RetrofitError>()
-        .map(explained)
-        .or_else(|error| error.downcast::<DynamoError>().map(explained))
-        .or_else(|error| error.downcast::<ServiceError>().map(refusal::explained))
+    let of_dynamo = |error: anyhow::Error| error.downcast::<DynamoError>().map(RetrofitError::from);
+    let of_retrofit = error.downcast::<RetrofitError>().or_else(of_dynamo);
+    of_retrofit
+        .map(Refusal::with_causes)
+        .or_else(|error| error.downcast::<ServiceError>().map(explained))
         .unwrap_or_else(|error| error)
-}
-
-/// An error with its causes, its code and its hint.
-pub(super) fn explained(error: impl Into<RetrofitError>) -> anyhow::Error {
-    Refusal::with_causes::<RetrofitError>(error.into())
-}
-
-/// The ids of all segments of a scan.
-pub(super) fn segments(total: u32) -> anyhow::Result<Vec<SegmentId>> {
-    (0..total)
-        .map(|number| SegmentId::new(number, total))
-        .collect::<Result<_, _>>()
-        .context("the number of segments does not fit")
 }

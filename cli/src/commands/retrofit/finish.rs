@@ -3,8 +3,7 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::cost::{ReadUnits, WriteUnits};
-use keyfold_core::retrofit::{Protocol, finalise};
+use keyfold_core::retrofit::operate::FinishPrice;
 use keyfold_edge::retrofit::{Operation, Word};
 use serde_json::json;
 
@@ -30,7 +29,11 @@ pub(crate) struct RetrofitFinishArgs {
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Result<ExitCode> {
     if args.check {
-        return price(env, args).await;
+        let (sender, head) = env.started(&args.retrofit).await?;
+        let target = sender.job().mapping().forward().target();
+        let price = FinishPrice::of(&head, args.leave_marks, target, sender.target_about().await?);
+        env.out.show(&price.document(), price.text(&env.model.prices))?;
+        return Ok(ExitCode::SUCCESS);
     }
     let operation =
         Operation { command: Word::Finish, leave_marks: args.leave_marks, ..Operation::default() };
@@ -38,42 +41,5 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Res
         let input = json!({ "operation": operation });
         return execution::run(env, &args.retrofit, machine, None, input).await;
     }
-    let command = operation.command(env.waits(&args.retrofit)?.limits);
-    operate(env, &args.retrofit, &args.work, command).await
-}
-
-/// Shows the price.
-async fn price(env: &Env<'_>, args: &RetrofitFinishArgs) -> anyhow::Result<ExitCode> {
-    let (sender, head) = env.started(&args.retrofit).await?;
-    let mapping = sender.job().mapping().forward();
-    let takes_marks = !args.leave_marks && head.protocol != Protocol::InPlace;
-    let scans = takes_marks || head.leaves_tombstones();
-    let (items, scan) = if scans { sender.target_about().await? } else { (0, 0) };
-    let writes = match takes_marks {
-        true => finalise::write_units(mapping.target(), items, scan),
-        false => WriteUnits::ZERO,
-    };
-    let prices = &env.model.prices;
-    let reads = prices.dollars_for_reads(ReadUnits::from_halves(scan.saturating_mul(2)));
-    let mut text = format!(
-        "finishing `{}`: {scan} read units ({reads}), about {} write units ({}) for the marks of {items} items\n",
-        head.retrofit,
-        writes.get(),
-        prices.dollars_for_writes(writes)
-    );
-    if !args.leave_marks && (head.protocol == Protocol::Ledger || head.keeps_rows()) {
-        text += "and 1 write unit for each row of the control table\n";
-    }
-    if head.leaves_tombstones() {
-        text += "and 1 write unit for each tombstone\n";
-    }
-    if writes > WriteUnits::ZERO {
-        text += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
-    }
-    let value = json!({
-        "retrofit": head.retrofit, "phase": head.phase.name(), "leaveMarks": args.leave_marks, "items": items,
-        "readUnits": scan, "writeUnits": writes.get(), "tombstones": head.leaves_tombstones(),
-    });
-    env.out.show(&value, text)?;
-    Ok(ExitCode::SUCCESS)
+    operate(env, &args.retrofit, &args.work, |limits| operation.command(limits)).await
 }

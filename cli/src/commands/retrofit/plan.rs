@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
-use futures_util::stream::{self, StreamExt};
 use keyfold_core::cost::Prices;
-use keyfold_core::retrofit::{Checkpoint, Pass, RetrofitEstimate, Survey};
-use keyfold_dynamo::retrofit::{PassEnd, PassWatch, RequestSender, SliceOptions, survey_slice};
+use keyfold_core::retrofit::RetrofitEstimate;
+use keyfold_dynamo::retrofit::{PassOptions, RequestSender};
 use serde_json::json;
 
-use super::env::{Env, RetrofitName, explained, segments};
+use super::env::{Env, RetrofitName};
 use super::progress::Progress;
 use super::texts::titled;
 use crate::output::{Output, columns};
@@ -39,73 +37,38 @@ pub(crate) struct RetrofitPlanArgs {
     pub(crate) segments: u32,
 }
 
-/// The outcomes of all items, by the names of a backfill's counts.
-type Counts = BTreeMap<String, u64>;
-
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitPlanArgs) -> anyhow::Result<ExitCode> {
     let (out, prices) = (env.out, &env.model.prices);
     let sender = env.unstarted(&args.retrofit).await?;
     if !args.full {
-        let estimate = sender.estimate(args.items, args.sample).await.map_err(explained)?;
+        let estimate = sender.estimate(args.items, args.sample).await?;
         let estimate =
             estimate.context("the source has no items to sample; if it is empty, give --items 0")?;
         show(prices, &sender, &estimate, None, out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let sender = sender.paced(args.rate);
-    let Some((estimate, counts)) = surveyed(&sender, args.segments, out).await? else {
+    let (sender, progress) = (sender.paced(args.rate), Progress::new(out, 0));
+    let (segments, at_once) = (Some(args.segments), args.segments);
+    let passes = PassOptions { segments, at_once, stop: stop_flag(out), ..PassOptions::of(None) };
+    let Some((estimate, counts)) = progress.during(sender.survey(&passes, &progress)).await? else {
         out.note(
             "interrupted: nothing was written; run the same command again, it starts from the beginning\n",
         );
         return Ok(ExitCode::from(INTERRUPTED));
     };
     show(prices, &sender, &estimate, Some(&counts), out)?;
-    if !sender.target_is_empty().await.map_err(explained)? {
+    if !sender.target_is_empty().await? {
         out.note("the target holds items already: this plan does not know what a backfill meets there\n");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the whole source; `None` if that was interrupted.
-async fn surveyed(
-    sender: &RequestSender,
-    total: u32,
-    out: &Output,
-) -> anyhow::Result<Option<(RetrofitEstimate, Counts)>> {
-    let options = SliceOptions { stop: stop_flag(out), ..SliceOptions::default() };
-    let shown = Progress::new(out, 0);
-    shown.begins_pass(Pass::Backfill, false, sender.items_about().await.map_err(explained)?);
-    let survey = Mutex::new(Survey::of_all(sender.job()));
-    let (mut counts, mut done) = (Counts::new(), true);
-    {
-        let watch = |checkpoint: &Checkpoint| {
-            shown.page(checkpoint);
-            shown.spends(&sender.spent(), None);
-        };
-        let runs = segments(total)?.into_iter().map(|segment| {
-            shown.begins(&Checkpoint::start(sender.job(), Pass::Backfill, segment));
-            survey_slice(sender, &survey, segment, &options, &watch)
-        });
-        let mut running = stream::iter(runs).buffer_unordered(total as usize);
-        while let Some(end) = running.next().await {
-            let end = end.map_err(explained)?;
-            for (name, count) in end.counts() {
-                *counts.entry(name.clone()).or_default() += count;
-            }
-            done &= end.is_done();
-        }
-    }
-    shown.ends_pass(Pass::Backfill, false, &PassEnd::default());
-    let survey = survey.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(done.then(|| (survey.of_these(), counts)))
-}
-
-/// `counts` are there if all items were read.
+/// `counts` has the outcomes of all items, if all were read: by the names of a backfill's counts.
 fn show(
     prices: &Prices,
     sender: &RequestSender,
     estimate: &RetrofitEstimate,
-    counts: Option<&Counts>,
+    counts: Option<&BTreeMap<String, u64>>,
     out: &Output,
 ) -> anyhow::Result<()> {
     let mapping = sender.job().mapping();

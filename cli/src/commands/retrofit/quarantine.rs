@@ -9,13 +9,12 @@ use std::process::ExitCode;
 
 use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::late::LateChange;
-use keyfold_core::retrofit::quarantine::{Acceptance, misfits};
-use keyfold_dynamo::retrofit::{RequestSender, RetrofitState};
+use keyfold_core::retrofit::quarantine::{misfits, table};
 use serde_json::{Value, json};
 
 use self::accept::AcceptArgs;
 use super::env::{Env, RetrofitName};
-use super::texts::{key_text, titled};
+use super::texts::titled;
 use crate::output::columns;
 use crate::refusal::refuse;
 
@@ -45,34 +44,37 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitQuarantineArgs) -> anyhow:
     }
     let out = env.out;
     let (sender, head) = env.started(&args.retrofit).await?;
+    let retrofit = &head.retrofit;
     if args.accept.is_given() {
         return accept::run(&sender, &args.accept, out).await;
     }
     let late = sender.late().await?;
     if let Some(name) = &args.forget {
         let Some(change) = late.iter().find(|change| change.name() == name) else {
-            refuse!("unknown-late-change", "retrofit `{}` has no late change with this name", head.retrofit);
+            refuse!("unknown-late-change", "retrofit `{retrofit}` has no late change with this name");
         };
         sender.forget_late(change).await?;
         let left = late.len() - 1;
-        let value = json!({ "retrofit": head.retrofit, "lateLeft": left });
+        let value = json!({ "retrofit": retrofit, "lateLeft": left });
         out.show(&value, format!("forgotten; {left} late writes are left\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut listed = Listed {
-        entries: sender.quarantine().await?,
-        former: sender.other_quarantine().await?,
-        late,
-        released: None,
-    };
+    let mut released = None;
     if args.release {
-        listed.released = Some(release(env, &args.retrofit, &sender, &head, &listed).await?);
-        listed.entries.retain(|entry| entry.key.is_some());
-        listed.former.clear();
+        released = sender.release_compared(&head).await?;
+        if released.is_none() {
+            refuse!(
+                "needs-comparison",
+                "retrofit `{retrofit}` has a quarantine entry that only a comparison can answer: is an item missing or wrong?\n\
+                 hint: run `keyfold retrofit run {retrofit}` first; it must find no difference"
+            );
+        }
     }
+    let (entries, former) = (sender.quarantine().await?, sender.other_quarantine().await?);
+    let listed = Listed { entries, former, late, released };
     match out.json || args.images {
-        true => out.value(&listed.value(&head.retrofit, args.images))?,
-        false => out.text(listed.text(&head.retrofit)),
+        true => out.value(&listed.value(retrofit, args.images))?,
+        false => out.text(listed.text(retrofit)),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -92,19 +94,9 @@ impl Listed {
     /// The contents of items are shown only with `images`.
     fn value(&self, retrofit: &str, images: bool) -> Value {
         let all = || self.entries.iter().chain(&self.former);
-        let late = |change: &LateChange| {
-            let mut value = json!({
-                "name": change.name(), "table": change.table, "key": change.key, "what": change.what(),
-            });
-            if images {
-                value["old"] = json!(change.old);
-                value["new"] = json!(change.new);
-            }
-            value
-        };
         json!({
-            "retrofit": retrofit, "entries": all().map(entry_json).collect::<Vec<_>>(), "released": self.released.unwrap_or(0),
-            "misfits": misfits(all()).json(), "late": self.late.iter().map(late).collect::<Vec<_>>(),
+            "retrofit": retrofit, "entries": all().map(Quarantined::json).collect::<Vec<_>>(), "released": self.released.unwrap_or(0),
+            "misfits": misfits(all()).json(), "late": self.late.iter().map(|change| change.json(images)).collect::<Vec<_>>(),
         })
     }
 
@@ -116,78 +108,13 @@ impl Listed {
         if self.entries.is_empty() && self.former.is_empty() {
             text += "the quarantine is empty\n";
         }
-        text += &columns(&entry_rows(&self.entries));
+        text += &columns(&table(&self.entries));
         text += &titled("by reason:", &misfits(self.entries.iter().chain(&self.former)).table());
         let former = format!(
             "from before the writers moved; `keyfold retrofit run {retrofit}` compares these items, and `--release` removes the entries after it:"
         );
-        text += &titled(&former, &entry_rows(&self.former));
-        let late = |change: &LateChange| {
-            vec![
-                change.table.clone(),
-                change.what().to_owned(),
-                key_text(&change.key),
-                change.name().to_owned(),
-            ]
-        };
+        text += &titled(&former, &table(&self.former));
         let title = "written to the closed table after its writers should have stopped; write each to the open table, or `--forget NAME`:";
-        text + &titled(title, &self.late.iter().map(late).collect::<Vec<_>>())
+        text + &titled(title, &self.late.iter().map(LateChange::row).collect::<Vec<_>>())
     }
-}
-
-/// Removes the entries that name no item, and those of the other direction. Such an entry is a record that could not be read, or an
-/// item that may still be wrong. Only a complete comparison without differences shows that every item is right.
-async fn release(
-    env: &Env<'_>,
-    name: &RetrofitName,
-    sender: &RequestSender,
-    head: &RetrofitState,
-    Listed { entries, former, .. }: &Listed,
-) -> anyhow::Result<usize> {
-    let retrofit = &head.retrofit;
-    let job = sender.job();
-    let mut dismissals: Vec<_> =
-        entries.iter().filter(|entry| entry.key.is_none()).map(|entry| job.dismiss(entry)).collect();
-    if dismissals.is_empty() && former.is_empty() {
-        return Ok(0);
-    }
-    // A new entry of this kind cancels the comparisons that started before it.
-    let verdict = sender.verdict().await?;
-    if verdict.is_none_or(|verdict| verdict.differences > 0) {
-        refuse!(
-            "needs-comparison",
-            "retrofit `{retrofit}` has a quarantine entry that only a comparison can answer: is an item missing or wrong?\n\
-             hint: run `keyfold retrofit run {retrofit}` first; it must find no difference"
-        );
-    }
-    let mapping = env.mapping(name)?;
-    let other = match job.mapping().is_reverse() {
-        true => Some(head.job(mapping)),
-        false => head.reverse_job(&mapping),
-    };
-    dismissals.extend(other.iter().flat_map(|other| former.iter().map(|entry| other.dismiss(entry))));
-    for task in &mut dismissals {
-        sender.carry(task).await?;
-    }
-    Ok(dismissals.len())
-}
-
-fn entry_json(entry: &Quarantined) -> Value {
-    let mut value = entry.misfit.json();
-    value["row"] = json!(entry.row);
-    value["key"] = json!(entry.key);
-    if let Some(Acceptance { because, by, at }) = &entry.accepted {
-        value["accepted"] = json!({ "because": because, "by": by, "at": at });
-    }
-    value
-}
-
-fn entry_rows(entries: &[Quarantined]) -> Vec<Vec<String>> {
-    let row = |entry: &Quarantined| {
-        let nameless = || format!("{} (names no item)", entry.row);
-        let accepted = entry.accepted.as_ref();
-        let note = accepted.map(|note| format!("stays out: {} ({})", note.because, note.by));
-        vec![entry.code.clone(), entry.key.as_ref().map_or_else(nameless, key_text), note.unwrap_or_default()]
-    };
-    entries.iter().map(row).collect()
 }

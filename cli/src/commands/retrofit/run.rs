@@ -98,7 +98,7 @@ async fn performed(
     args: &RetrofitRunArgs,
     until: Stage,
 ) -> anyhow::Result<Ended> {
-    let waits = env.waits(&args.retrofit)?;
+    let (limits, lag) = env.waits(&args.retrofit)?;
     let others = env.model.retrofits.iter().filter(|retrofit| retrofit.name != args.retrofit.name);
     let run = Run {
         until: match until {
@@ -113,9 +113,9 @@ async fn performed(
         segments: args.work.segments,
         // A retrofit that cannot be mapped was never started.
         others: others.filter_map(|retrofit| Mapping::of(env.model, &retrofit.name).ok()).collect(),
-        limits: waits.limits,
+        limits,
     };
-    let passes = || args.work.options(args.lag.unwrap_or(waits.lag));
+    let passes = || args.work.options(args.lag.unwrap_or(lag));
     let perform = |run: Run| perform(env, &args.retrofit, Command::Run(run), passes(), args.show);
     let ended = perform(run.clone()).await?;
     let source = ended.mapping.source();

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use keyfold_core::retrofit::Protocol;
+use keyfold_core::retrofit::stop::PolicyChange;
 use keyfold_dynamo::StateMachines;
 use keyfold_dynamo::retrofit::Status;
-use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName};
-use super::texts::{policy_json, run_json, run_text, titled};
+use super::texts::{run_json, run_text, titled};
 use crate::line::duration;
 use crate::output::{columns, counted, row};
 
@@ -41,14 +41,13 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
         Some(machine) => StateMachines::open(&env.globals.settings()?).await?.newest(machine).await?,
         None => None,
     };
-    let (mut rows, mut value) = (rows(&status), status_json(&status));
+    let (mut rows, mut value) = (rows(&status), status.json());
     // A policy that the phase needs may have been overwritten.
     let changes = match status.head.exempt.is_empty() {
         true => Vec::new(),
         false => sender.policy_changes(&status.head).await?,
     };
-    value["policiesToApply"] =
-        changes.iter().map(|change| policy_json(&change.table, change.policy.as_deref())).collect();
+    value["policiesToApply"] = changes.iter().map(PolicyChange::json).collect();
     let unfit =
         |table: &str| format!("of table `{table}` does not fit this phase: the next command replaces it");
     rows.extend(changes.iter().map(|change| row("policy", unfit(&change.table))));
@@ -59,13 +58,6 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitStatusArgs) -> anyhow::Res
     let text = columns(&rows) + &titled("in quarantine:", &status.misfits.table()) + &run;
     env.out.show(&value, text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The status for programs, with the next command.
-pub(super) fn status_json(status: &Status) -> Value {
-    let mut value = status.json();
-    value["next"] = json!(status.head.next_command(&status.gates));
-    value
 }
 
 /// The status as rows of a name and a value.

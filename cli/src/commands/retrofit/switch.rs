@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use keyfold_core::retrofit::operate::{Command, Switch, takes_back};
+use keyfold_core::retrofit::operate::{Command, Switch};
 use keyfold_edge::retrofit::{How, Operation};
 use serde_json::json;
 
@@ -58,7 +58,7 @@ pub(crate) enum Writers {
 
 pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Result<ExitCode> {
     if args.lift {
-        return operate(env, &args.retrofit, &RetrofitWork::default(), Command::Lift).await;
+        return operate(env, &args.retrofit, &RetrofitWork::default(), |_| Command::Lift).await;
     }
     let how = |how| match how {
         Writers::Attested => How::Attested,
@@ -77,12 +77,10 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitSwitchArgs) -> anyhow::Res
     };
     if let Some(machine) = args.here.machine().filter(|_| !args.check) {
         let (_, head) = env.started(&args.retrofit).await?;
-        let take_back = takes_back(head.phase, args.back);
-        let operation = Operation { back: args.back != take_back, take_back, ..operation };
-        let input = json!({ "operation": operation });
+        let input = json!({ "operation": operation.in_phase(head.phase) });
         return execution::run(env, &args.retrofit, machine, None, input).await;
     }
-    let command = match operation.command(env.waits(&args.retrofit)?.limits) {
+    let command = |limits| match operation.command(limits) {
         Command::Switch(switch) => Command::Switch(Switch { check: args.check, ..switch }),
         command => command,
     };

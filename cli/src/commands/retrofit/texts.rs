@@ -1,4 +1,4 @@
-//! What several commands print: tables below a title, keys, policies, runs of the state machine.
+//! What several commands print: tables below a title, keys, runs of the state machine.
 
 use keyfold_core::value::Item;
 use keyfold_dynamo::{FailedSegment, StateMachineRun};
@@ -14,12 +14,6 @@ pub(super) fn titled(title: &str, rows: &[Vec<String>]) -> String {
 /// A key in DynamoDB JSON, as `quarantine --key` takes it.
 pub(super) fn key_text(key: &Item) -> String {
     serde_json::to_string(key).unwrap_or_default()
-}
-
-/// A table's policy as JSON.
-pub(super) fn policy_json(table: &str, policy: Option<&str>) -> Value {
-    let policy = policy.and_then(|text| serde_json::from_str::<Value>(text).ok());
-    json!({ "table": table, "policy": policy })
 }
 
 /// A run of the state machine as JSON.

@@ -6,15 +6,15 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use keyfold_core::retrofit::Pass;
 use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::progress::{PassProgress, passes};
+use keyfold_core::retrofit::{Pass, TableRole};
 use keyfold_dynamo::retrofit::Status;
 use serde_json::{Value, json};
 
 use super::env::{Env, RetrofitName};
 use super::progress::Pace;
-use super::status::{RetrofitStatusArgs, lag, rate, rows, status_json};
+use super::status::{RetrofitStatusArgs, lag, rate, rows};
 use crate::line::COLUMNS_MAX;
 use crate::output::{Output, columns, row};
 
@@ -75,10 +75,10 @@ fn paces(history: &History, totals: (u64, u64)) -> Vec<(Pass, Pace)> {
     let elapsed = now.duration_since(*started);
     let pace = |(pass, walked): (&Pass, &PassProgress)| {
         let before = first.get(pass).map_or(0, |walked| walked.items);
-        let about = match pass {
-            Pass::Backfill | Pass::VerifySource => totals.0,
-            Pass::VerifyTarget | Pass::Tidy | Pass::Finalise => totals.1,
-            Pass::EmptyLedger => 0,
+        let about = match pass.table() {
+            TableRole::Source => totals.0,
+            TableRole::Target => totals.1,
+            TableRole::Control => 0,
         };
         let pace = Pace::new((walked.items, walked.items.saturating_sub(before)), about, elapsed);
         (*pass, if walked.done == walked.segments { pace.done() } else { pace })
@@ -88,7 +88,7 @@ fn paces(history: &History, totals: (u64, u64)) -> Vec<(Pass, Pace)> {
 
 impl StatusSample {
     fn document(&self) -> Value {
-        let mut document = status_json(&self.status);
+        let mut document = self.status.json();
         let pass = |(pass, pace): &(Pass, Pace)| {
             json!({
                 "pass": pass.name(), "done": pace.is_done, "items": pace.items, "itemsAbout": pace.total,

@@ -1,6 +1,9 @@
 //! A late change as the control table keeps it. `keyfold retrofit quarantine` shows it to the operator.
 
+use serde_json::{Value, json};
+
 use super::control::{self, SORT};
+use super::misfit::keys;
 use crate::value::{AttributeValue, Item};
 
 /// A change of a closed table that the open table does not have.
@@ -50,5 +53,22 @@ impl LateChange {
             (Some(_), Some(_)) => "changed",
             (Some(_), None) => "deleted",
         }
+    }
+
+    /// As a document. It has the contents of items only with `images`.
+    pub fn json(&self, images: bool) -> Value {
+        let mut value =
+            json!({ "name": self.name(), "table": self.table, "key": self.key, "what": self.what() });
+        if images {
+            value["old"] = json!(self.old);
+            value["new"] = json!(self.new);
+        }
+        value
+    }
+
+    /// As a row of a table for people.
+    pub fn row(&self) -> Vec<String> {
+        let key = keys(std::slice::from_ref(&self.key));
+        vec![self.table.clone(), self.what().to_owned(), key, self.name().to_owned()]
     }
 }

@@ -37,6 +37,7 @@ mod context;
 mod effect;
 mod examine;
 mod finish;
+mod finish_price;
 mod gate_check;
 mod lift;
 mod operation;
@@ -59,6 +60,7 @@ pub use effect::{
     TableFacts, TablePolicy,
 };
 pub use finish::Finish;
+pub use finish_price::FinishPrice;
 pub use operation::{Command, Operation, OperationStatus, Step, takes_back};
 pub use outcome::{BacklogReport, End, OpenTable, Outcome};
 pub use readers::Readers;

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use serde_json::{Value, json};
+
 use super::control;
 use super::fence::Fence;
 use super::mapping::Mapping;
-use super::misfit::{Misfit, MisfitKind, Misfits};
+use super::misfit::{Misfit, MisfitKind, Misfits, keys};
 use super::request::{Action, Guard, Response, TableRole, Write, is};
 use super::result::TaskResult;
 use super::source_key::SourceKey;
@@ -235,6 +237,17 @@ impl Quarantined {
         row
     }
 
+    /// As a document.
+    pub fn json(&self) -> Value {
+        let mut value = self.misfit.json();
+        value["row"] = json!(self.row);
+        value["key"] = json!(self.key);
+        if let Some(Acceptance { because, by, at }) = &self.accepted {
+            value["accepted"] = json!({ "because": because, "by": by, "at": at });
+        }
+        value
+    }
+
     /// Reads a row of the quarantine; `None` if it is invalid.
     pub fn read(row: &Item) -> Option<Quarantined> {
         let text = |name: &str| match row.get(name) {
@@ -272,6 +285,19 @@ pub fn entries(rows: &[Item], notes: &[Item]) -> Vec<Quarantined> {
         entry.noted(note)
     };
     rows.iter().filter_map(Quarantined::read).map(noted).collect()
+}
+
+/// The entries as a table for people.
+pub fn table(entries: &[Quarantined]) -> Vec<Vec<String>> {
+    let row = |entry: &Quarantined| {
+        let key = match &entry.key {
+            Some(key) => keys(std::slice::from_ref(key)),
+            None => format!("{} (names no item)", entry.row),
+        };
+        let note = entry.accepted.as_ref().map(|note| format!("stays out: {} ({})", note.because, note.by));
+        vec![entry.code.clone(), key, note.unwrap_or_default()]
+    };
+    entries.iter().map(row).collect()
 }
 
 /// How many entries there are of each reason.

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::job::Job;
+use super::request::TableRole;
 use super::result::TaskResult;
 use crate::format::{StoredFormat, UnknownFormat};
 use crate::value::Item;
@@ -90,6 +91,15 @@ impl Pass {
             Pass::Tidy => "tidy",
             Pass::Finalise => "finalise",
             Pass::EmptyLedger => "empty-ledger",
+        }
+    }
+
+    /// The table that it scans.
+    pub fn table(self) -> TableRole {
+        match self {
+            Pass::Backfill | Pass::VerifySource => TableRole::Source,
+            Pass::VerifyTarget | Pass::Tidy | Pass::Finalise => TableRole::Target,
+            Pass::EmptyLedger => TableRole::Control,
         }
     }
 }

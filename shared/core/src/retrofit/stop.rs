@@ -163,6 +163,23 @@ pub fn same_policy(a: Option<&str>, b: Option<&str>) -> bool {
     }
 }
 
+/// A table's new policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyChange {
+    /// The table's name in DynamoDB.
+    pub table: String,
+    /// The policy afterwards; `None` for none.
+    pub policy: Option<String>,
+}
+
+impl PolicyChange {
+    /// As a document.
+    pub fn json(&self) -> Value {
+        let policy = self.policy.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        json!({ "table": self.table, "policy": policy })
+    }
+}
+
 /// The name of the retrofit's statement: letters and digits alone, and another one for each retrofit.
 fn statement_name(retrofit: &str) -> String {
     let plain: String = retrofit.chars().filter(char::is_ascii_alphanumeric).collect();

@@ -271,6 +271,35 @@ impl RequestSender {
         }
     }
 
+    /// Tries each entry that names an item again: how many are out now, and how many stay.
+    pub async fn release_all(&self) -> Result<(u64, u64), RetrofitError> {
+        let (mut out, mut left) = (0, 0);
+        for entry in self.quarantine().await?.iter().filter(|entry| entry.key.is_some()) {
+            *(if self.release(entry).await? { &mut out } else { &mut left }) += 1;
+        }
+        Ok((out, left))
+    }
+
+    /// Removes the entries that name no item, and those of the other direction, and returns how many. Such an entry is a record that could
+    /// not be read, or an item that may still be wrong. Only a complete comparison without differences shows that every item is right:
+    /// `None` without one. A new entry cancels the comparisons that started before it.
+    pub async fn release_compared(&self, head: &RetrofitState) -> Result<Option<usize>, RetrofitError> {
+        let (entries, former) = (self.quarantine().await?, self.other_quarantine().await?);
+        let nameless =
+            entries.iter().filter(|entry| entry.key.is_none()).map(|entry| self.job().dismiss(entry));
+        let other = head.other_job(self.job());
+        let former = other.iter().flat_map(|other| former.iter().map(|entry| other.dismiss(entry)));
+        let mut tasks: Vec<_> = nameless.chain(former).collect();
+        let is_clean = |verdict: ComparisonResult| verdict.differences == 0;
+        if !tasks.is_empty() && !self.verdict().await?.is_some_and(is_clean) {
+            return Ok(None);
+        }
+        for task in &mut tasks {
+            self.carry(task).await?;
+        }
+        Ok(Some(tasks.len()))
+    }
+
     /// Tries to bring an item of the quarantine to where it should be; is it out?
     pub async fn release(&self, entry: &Quarantined) -> Result<bool, RetrofitError> {
         let Some(mut task) = self.job().release(entry) else { return Ok(false) };

@@ -2,7 +2,7 @@
 //! move, of tombstones.
 
 use futures_util::stream::{self, StreamExt};
-use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, TableRole, finalise};
+use keyfold_core::retrofit::{Checkpoint, Pass, Request, Response, Slice, finalise};
 use keyfold_core::value::Item;
 
 use super::backfill::{in_time, read_page};
@@ -38,10 +38,9 @@ async fn run(
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
-    let role = if pass == Pass::EmptyLedger { TableRole::Control } else { TableRole::Target };
     let mut pages = 0;
     while slice.next().is_some() && options.may_begin(pages) && sender.turn(options).await {
-        let page = read_page(sender, role, slice, options).await?;
+        let page = read_page(sender, pass.table(), slice, options).await?;
         let number = slice.page(page.items.len(), page.last_key);
         // Collected: with the closure in the stream, the compiler cannot tell that a task of this may go to another thread.
         let cleaning: Vec<_> = page.items.iter().map(|item| clean(sender, pass, item)).collect();

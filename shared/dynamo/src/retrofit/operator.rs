@@ -236,9 +236,11 @@ impl Operator {
     async fn pass(&self, pass: Pass, repair: bool, watch: &dyn PassWatch) -> Result<Reply, RetrofitError> {
         let (sender, _) = self.started().await?;
         let sender = sender.paced(self.passes.rate);
-        let of_source = matches!(pass, Pass::Backfill | Pass::VerifySource);
-        let role = if of_source { TableRole::Source } else { TableRole::Target };
-        let about = self.described()[place(role)].as_ref().map_or(0, |(_, about)| *about);
+        let about = match pass.table() {
+            // The rows of its ledger are not counted.
+            TableRole::Control => 0,
+            role => self.described()[place(role)].as_ref().map_or(0, |(_, about)| *about),
+        };
         watch.begins_pass(pass, repair, about);
         let end = sender.pass(pass, repair, &self.passes, watch).await?;
         watch.spends(&sender.spent(), None);

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use keyfold_core::retrofit::verify::PAUSES_SECONDS;
 
+use crate::Endpoint;
+
 /// Requests under way at once.
 pub const IN_FLIGHT_DEFAULT: usize = 16;
 /// Items of a page.
@@ -14,6 +16,13 @@ pub const PAGE_ITEMS_DEFAULT: u32 = 500;
 const RECHECK_PAUSE: Duration = Duration::from_millis(200);
 /// How far a replicator may be behind that works well: the state machine waits until it is.
 pub const LAG_SECONDS_DEFAULT: u64 = 60;
+/// The same for a replicator on this machine.
+const LAG_SECONDS_LOCAL: u64 = 5;
+
+/// How far a replicator may be behind at this endpoint.
+pub fn lag_seconds(endpoint: &Endpoint) -> u64 {
+    if endpoint.is_loopback() { LAG_SECONDS_LOCAL } else { LAG_SECONDS_DEFAULT }
+}
 
 /// The limits of a slice.
 #[derive(Debug, Clone)]

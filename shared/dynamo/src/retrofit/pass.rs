@@ -61,7 +61,7 @@ impl PassOptions {
         }
     }
 
-    fn segments(&self) -> u32 {
+    pub(super) fn segments(&self) -> u32 {
         self.segments.unwrap_or(SEGMENTS_DEFAULT).clamp(1, SEGMENTS_MAX)
     }
 
@@ -69,7 +69,7 @@ impl PassOptions {
         self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    fn slice(&self, store: bool) -> SliceOptions {
+    pub(super) fn slice(&self, store: bool) -> SliceOptions {
         SliceOptions {
             deadline: self.deadline,
             stop: Arc::clone(&self.stop),
@@ -113,6 +113,14 @@ pub struct PassEnd {
 }
 
 impl PassEnd {
+    /// Of these segments, of `total`.
+    pub(super) fn of(ends: &[Checkpoint], total: u32) -> PassEnd {
+        let done = ends.len() == total as usize && ends.iter().all(Checkpoint::is_done);
+        let mut end = PassEnd { done, ..PassEnd::default() };
+        ends.iter().for_each(|checkpoint| end.add(checkpoint));
+        end
+    }
+
     fn add(&mut self, checkpoint: &Checkpoint) {
         for (name, count) in checkpoint.counts() {
             *self.counts.entry(name.clone()).or_default() += count;
@@ -155,12 +163,7 @@ impl RequestSender {
         let slice = options.slice(true);
         let ends =
             rounds(total, options, watch, |segment| self.one_segment(pass, segment, &slice, watch)).await?;
-        let mut end = PassEnd {
-            done: ends.len() == total as usize && ends.iter().all(Checkpoint::is_done),
-            ..PassEnd::default()
-        };
-        ends.iter().for_each(|checkpoint| end.add(checkpoint));
-        Ok(end)
+        Ok(PassEnd::of(&ends, total))
     }
 
     /// Backfills or cleans one segment to its end, or to the page at which it is interrupted.
@@ -184,7 +187,7 @@ impl RequestSender {
         end.error.map_or(Ok(end.checkpoint), Err)
     }
 
-    fn page_done(&self, checkpoint: &Checkpoint, watch: &dyn PassWatch) -> ControlFlow<()> {
+    pub(super) fn page_done(&self, checkpoint: &Checkpoint, watch: &dyn PassWatch) -> ControlFlow<()> {
         watch.page(checkpoint);
         watch.spends(&self.spent(), self.with_rate(|rate| rate.and_then(Rate::limited_by)));
         ControlFlow::Continue(())
@@ -245,7 +248,7 @@ fn segment(number: u32, total: u32) -> SegmentId {
 }
 
 /// Runs each segment to its end. If one fails, the others that have started still run to their end, and the first error is returned.
-async fn rounds<T, F>(
+pub(super) async fn rounds<T, F>(
     total: u32,
     options: &PassOptions,
     watch: &dyn PassWatch,

@@ -46,8 +46,7 @@ impl Status {
     /// As `keyfold retrofit status --json` prints it.
     pub fn json(&self) -> Value {
         let Status { head, evidence, gates, misfits, lag, lag_age_seconds, denied, late, rates } = self;
-        let gates: Vec<_> =
-            gates.iter().map(|gate| json!({ "code": gate.code(), "message": gate.to_string() })).collect();
+        let gate = |gate: &Gate| json!({ "code": gate.code(), "message": gate.to_string() });
         json!({
             "retrofit": head.retrofit,
             "phase": head.phase.name(),
@@ -57,13 +56,14 @@ impl Status {
             "protocol": head.protocol.name(),
             "mapping": head.mapping.as_str(),
             "epoch": head.epoch.number(),
+            "next": head.next_command(gates),
             "segmentsDone": evidence.segments_done,
             "segments": evidence.segments_total,
             "differences": evidence.verdict.map(|verdict| verdict.differences),
             "comparedSecondsAgo": evidence.verdict.map(|verdict| verdict.age_seconds),
             "quarantined": evidence.quarantined,
             "accepted": evidence.accepted,
-            "gates": gates,
+            "gates": gates.iter().map(gate).collect::<Vec<_>>(),
             "misfits": misfits.json(),
             "lagMilliseconds": lag.map(|lag| lag.behind_ms),
             "lagSecondsAgo": lag.map(|_| lag_age_seconds),

@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{Direction, RetrofitState};
-use keyfold_core::retrofit::stop::same_policy;
+use keyfold_core::retrofit::stop::{PolicyChange, same_policy};
 
 use super::{RequestSender, RetrofitError};
 use crate::policy::{Tried, may_write, policy};
@@ -12,15 +12,6 @@ use crate::table::description;
 
 /// Writes that are tried at once, each over a separate connection as far as the client has them.
 const PROBES: usize = 8;
-
-/// A table's new policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyChange {
-    /// The table's name in DynamoDB.
-    pub table: String,
-    /// The policy afterwards; `None` for none.
-    pub policy: Option<String>,
-}
 
 impl RequestSender {
     /// The policies of both tables that this row wants, where they differ. Changes nothing.

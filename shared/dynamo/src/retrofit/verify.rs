@@ -86,7 +86,6 @@ async fn run(
     watch: &mut Watch<'_>,
 ) -> Result<(), RetrofitError> {
     let pass = slice.checkpoint().pass();
-    let role = if pass == Pass::VerifyTarget { TableRole::Target } else { TableRole::Source };
     let checks = check_options(sender, options).await?;
     let (mut pages, mut parked) = (0, Vec::new());
     loop {
@@ -96,7 +95,7 @@ async fn run(
             && (pages == 0 || has_time(options))
             && sender.turn(options).await;
         let page = if begins {
-            let page = read_page(sender, role, slice, options).await?;
+            let page = read_page(sender, pass.table(), slice, options).await?;
             let number = slice.page(page.items.len(), page.last_key);
             sender.carried(page.items.len());
             pages += 1;

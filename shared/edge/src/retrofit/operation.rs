@@ -1,6 +1,7 @@
 //! An operation as the state machine takes it: what the command line writes, and the function `operator` reads.
 
-use keyfold_core::retrofit::operate::{Command, Finish, Limits, Readers, Switch, Tidy, Writers};
+use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::operate::{Command, Finish, Limits, Readers, Switch, Tidy, Writers, takes_back};
 use serde::{Deserialize, Serialize};
 
 /// A command and its options.
@@ -69,6 +70,13 @@ impl Word {
 }
 
 impl Operation {
+    /// The same as the state machine takes it in this phase: the direction of a stop stays, and the stop is taken back.
+    #[must_use]
+    pub fn in_phase(self, phase: Phase) -> Operation {
+        let take_back = takes_back(phase, self.back);
+        Operation { back: self.back != take_back, take_back, ..self }
+    }
+
     /// The core's command, with these times.
     pub fn command(&self, limits: Limits) -> Command {
         let stop_max_ms =
@@ -93,5 +101,27 @@ impl Operation {
                 limits,
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_against_a_stop_takes_the_stop_back_in_its_own_direction() {
+        let sent = |phase, back| {
+            let sent = Operation { back, ..Operation::default() }.in_phase(phase);
+            (sent.back, sent.take_back)
+        };
+        assert_eq!((sent(Phase::Tidy, false), sent(Phase::Reversed, true)), ((false, false), (true, false)));
+        assert_eq!(
+            (sent(Phase::Closing, false), sent(Phase::Closing, true)),
+            ((false, false), (false, true))
+        );
+        assert_eq!(
+            (sent(Phase::Returning, true), sent(Phase::Returning, false)),
+            ((true, false), (true, true))
+        );
     }
 }

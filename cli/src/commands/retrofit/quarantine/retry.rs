@@ -26,7 +26,7 @@ pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Resul
     let mut batches = sender.quarantine().await?;
     batches.retain(|entry| entry.place().is_some());
     leading.begin_writing().await?;
-    let (mut records, mut batches_left, mut released, mut left) = (0, 0, 0, 0);
+    let (mut records, mut batches_left) = (0, 0);
     if !batches.is_empty() {
         sender.begin_writing().await?;
         let objects = Service::s3(&env.globals.settings()?).await?;
@@ -36,12 +36,7 @@ pub(super) async fn run(env: &Env<'_>, retrofit: &RetrofitName) -> anyhow::Resul
             batches_left += usize::from(!is_done);
         }
     }
-    for entry in leading.quarantine().await? {
-        if entry.key.is_some() {
-            let is_out = leading.release(&entry).await?;
-            *(if is_out { &mut released } else { &mut left }) += 1;
-        }
-    }
+    let (released, left) = leading.release_all().await?;
     let batches = batches.len();
     env.out.show(
         &json!({

@@ -126,4 +126,10 @@ impl RetrofitState {
             Direction::Reverse => self.reverse_job(mapping),
         }
     }
+
+    /// The job of the other direction; `None` if there was none yet.
+    pub fn other_job(&self, job: &Job) -> Option<Job> {
+        let forward = job.mapping().forward();
+        if job.mapping().is_reverse() { Some(self.job(forward.clone())) } else { self.reverse_job(forward) }
+    }
 }

@@ -62,19 +62,6 @@ impl FinishMachine {
         }
     }
 
-    /// The passes that are needed. Tombstones are always deleted: readers of the target would meet them for ever.
-    fn passes(&self, head: &RetrofitState) -> Vec<Pass> {
-        let between_tables = head.protocol != Protocol::InPlace;
-        let has_rows = head.protocol == Protocol::Ledger || head.keeps_rows();
-        match self.options.leave_marks {
-            true => head.leaves_tombstones().then_some(Pass::Tidy).into_iter().collect(),
-            false => {
-                let target = between_tables.then_some(Pass::Finalise);
-                target.into_iter().chain(has_rows.then_some(Pass::EmptyLedger)).collect()
-            }
-        }
-    }
-
     fn decide(&mut self, context: &OperationContext) -> FinishStage {
         let head = context.head();
         // Afterwards nothing would keep the folded keys right, which the manifest asks for.
@@ -82,7 +69,7 @@ impl FinishMachine {
             let (retrofit, table) = (head.retrofit.clone(), context.mapping.source().id.clone());
             return over(context.control_error(&ControlError::KeepsFolded { retrofit, table }));
         }
-        let passes = self.passes(head);
+        let passes = needed_passes(self.options.leave_marks, head);
         match head.phase {
             Phase::Finalised => over(finalised(context, End::Already, self.counts.clone())),
             Phase::Finalising if passes.is_empty() || self.counts.is_some() => {
@@ -149,7 +136,10 @@ impl FinishMachine {
                         self.decide(context)
                     }
                     // Their segments count as done: unless that is forgotten, the next run would skip the items that are left.
-                    left => FinishStage::Forgetting { left, passes: self.passes(context.head()) },
+                    left => FinishStage::Forgetting {
+                        left,
+                        passes: needed_passes(self.options.leave_marks, context.head()),
+                    },
                 }
             }
             (FinishStage::Forgetting { left, passes }, Reply::Done) => {
@@ -178,6 +168,19 @@ impl Part for FinishMachine {
     fn take(&mut self, context: &mut OperationContext, reply: Reply) {
         if let Some(stage) = self.next_stage(context, reply) {
             self.stage = stage;
+        }
+    }
+}
+
+/// The passes that are needed. Tombstones are always deleted: readers of the target would meet them for ever.
+pub(super) fn needed_passes(leave_marks: bool, head: &RetrofitState) -> Vec<Pass> {
+    let between_tables = head.protocol != Protocol::InPlace;
+    let has_rows = head.protocol == Protocol::Ledger || head.keeps_rows();
+    match leave_marks {
+        true => head.leaves_tombstones().then_some(Pass::Tidy).into_iter().collect(),
+        false => {
+            let target = between_tables.then_some(Pass::Finalise);
+            target.into_iter().chain(has_rows.then_some(Pass::EmptyLedger)).collect()
         }
     }
 }

@@ -4,8 +4,9 @@ use super::context::{OperationContext, raced};
 use super::effect::Reply;
 use super::outcome::{End, Outcome};
 use super::parts::{Part, PartStep, Store, Stored, advance};
-use super::policies::{PolicySync, TABLES, direction};
+use super::policies::{PolicySync, TABLES, model};
 use crate::retrofit::control::RetrofitState;
+use crate::retrofit::stop::PolicyChange;
 
 /// A removal of policies at work.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +82,7 @@ fn removed(context: &OperationContext) -> Outcome {
     let mapping = &context.mapping;
     let changes = TABLES.iter().zip(&context.put_policies).filter_map(|(role, put)| {
         let (text, _) = put.as_ref()?;
-        Some((direction(*role), text.clone()))
+        Some(PolicyChange { table: model(context, *role).name.clone(), policy: text.clone() })
     });
     let policies: Vec<_> = changes.collect();
     let message = match policies.is_empty() {

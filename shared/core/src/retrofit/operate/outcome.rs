@@ -1,10 +1,15 @@
 //! How an operation ends. Whatever the end, it says which table is open and which command goes on.
 
-use crate::retrofit::control::{Direction, Phase, RetrofitState};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::retrofit::control::{Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::mapping::Mapping;
 use crate::retrofit::protocol_choice::Protocol;
 use crate::retrofit::source_key::SourceKey;
+use crate::retrofit::stop::PolicyChange;
 
 /// The kind of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +116,7 @@ pub struct Outcome {
     /// Items by what a pass made of them.
     pub counts: std::collections::BTreeMap<String, u64>,
     /// The policies that were removed or, of a check, would be changed, by table.
-    pub policies: Vec<(Direction, Option<String>)>,
+    pub policies: Vec<PolicyChange>,
     /// Policies may still be other ones than the row says: a table that should be open may be closed.
     pub policies_behind: bool,
     /// Additional remarks for the reader.
@@ -119,14 +124,44 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Everything that is to be said, in lines. The last lines say which table is open and what goes on.
+    /// Everything that is to be said, in lines: after what happened, which table is open, what goes on, and the policies.
     pub fn text(&self) -> String {
         let mut lines = vec![self.message.clone()];
         lines.extend(self.hint.iter().map(|hint| format!("hint: {hint}")));
         lines.extend(self.notes.iter().cloned());
         lines.push(self.open_text.clone());
         lines.extend(self.next.iter().map(|next| format!("next: `{next}`")));
+        let verb = if self.end == End::Checked { "would become" } else { "was changed" };
+        lines.extend(self.policies.iter().map(|PolicyChange { table, policy }| {
+            format!("the policy of table `{table}` {verb}: {}", policy.as_deref().unwrap_or("no policy"))
+        }));
         lines.join("\n")
+    }
+
+    /// As a document, for programs.
+    pub fn document(&self, mapping: &Mapping) -> Value {
+        let open = match self.open {
+            OpenTable::Source => Some(&mapping.source().name),
+            OpenTable::Target => Some(&mapping.target().name),
+            OpenTable::Neither | OpenTable::Unknown => None,
+        };
+        let head = self.head.as_ref();
+        let mut document = json!({
+            "retrofit": mapping.name(), "said": self.message, "open": open, "next": self.next, "code": self.code,
+            "phase": head.map(|head| head.phase.name()), "epoch": head.map(|head| head.epoch.number()),
+            "counts": self.counts, "gates": self.gates.iter().map(Gate::code).collect::<Vec<_>>(),
+            "policies": self.policies.iter().map(PolicyChange::json).collect::<Vec<_>>(), "notes": self.notes,
+        });
+        if let Some(paused) = self.paused_ms {
+            document["seconds"] = json!(Duration::from_millis(paused).as_secs_f64());
+        }
+        if let Some(BacklogReport { items, waiting, differing, unseen, .. }) = &self.backlog {
+            document["items"] = json!(items);
+            document["waiting"] = json!(waiting);
+            document["differing"] = json!(differing);
+            document["unseen"] = json!(unseen);
+        }
+        document
     }
 
     /// Did the command reach what it is for?

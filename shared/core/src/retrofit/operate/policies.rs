@@ -19,7 +19,7 @@ const NO_REVISION: &str = "keyfold-probe";
 
 pub(super) const TABLES: [TableRole; 2] = [TableRole::Source, TableRole::Target];
 
-pub(super) fn direction(role: TableRole) -> Direction {
+fn direction(role: TableRole) -> Direction {
     if role == TableRole::Target { Direction::Reverse } else { Direction::Forward }
 }
 

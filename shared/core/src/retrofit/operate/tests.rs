@@ -465,8 +465,13 @@ fn in_place_the_replicator_has_to_have_processed_a_record() {
 #[test]
 fn in_place_a_table_without_traffic_can_be_switched_unproven() {
     let mut world = in_place();
-    let done = world.drive(Command::Switch(Switch { unproven: true, ..by_policy() })).unwrap();
+    let switch = |back| Command::Switch(Switch { unproven: true, back, ..by_policy() });
+    let done = world.drive(switch(false)).unwrap();
     assert_eq!((done.end, world.head().phase), (End::Done, Phase::CutOver), "{}", done.text());
+    assert!(done.message.contains("readers and writers stay where they are"), "{}", done.text());
+    let back = world.drive(switch(true)).unwrap();
+    assert_eq!((back.end, world.head().phase), (End::Done, Phase::Running), "{}", back.text());
+    assert!(back.message.contains("until you switch again"), "{}", back.text());
 }
 
 mod faults_tests;

@@ -6,6 +6,7 @@ use crate::retrofit::gates::Gate;
 use crate::retrofit::operate::context::OperationContext;
 use crate::retrofit::operate::gate_check::{GateCheck, GateReport};
 use crate::retrofit::operate::outcome::{End, Outcome};
+use crate::retrofit::step::CompletedStep;
 
 impl SwitchMachine {
     pub(super) fn begin_in_place(&self, context: &OperationContext) -> SwitchStage {
@@ -49,8 +50,8 @@ impl SwitchMachine {
 
     pub(super) fn moved_in_place(&self, context: &OperationContext) -> Outcome {
         let phase = context.head().phase;
-        let now = if phase == Phase::CutOver { "use" } else { "no longer use" };
-        let message = format!("queries {now} the indexes of retrofit `{}`", context.mapping.name());
+        let step = if phase == Phase::CutOver { CompletedStep::CutOver } else { CompletedStep::Undone };
+        let message = step.message(context.head(), &context.mapping);
         let outcome = Outcome::new(End::Done, phase.name(), message);
         // A change of the phase ends the last comparison: the next switch needs a new one.
         let next =

@@ -8,8 +8,9 @@ use crate::retrofit::operate::comparison::Compared;
 use crate::retrofit::operate::context::{OperationContext, failure_outcome};
 use crate::retrofit::operate::effect::{Failure, TablePolicy};
 use crate::retrofit::operate::outcome::{BacklogReport, End, Outcome};
-use crate::retrofit::operate::policies::{TABLES, direction, model, policy_unusable, wanted};
+use crate::retrofit::operate::policies::{TABLES, model, policy_unusable, wanted};
 use crate::retrofit::request::TableRole;
+use crate::retrofit::stop::PolicyChange;
 
 const WRITERS_NOT_STOPPED: &str = "writers-not-stopped";
 
@@ -252,7 +253,9 @@ impl SwitchMachine {
         if let (Some(Writers::Policy(_)), Ok(stop)) = (&self.options.writers, self.stop_row(context)) {
             for (role, there) in TABLES.iter().zip(read) {
                 match wanted(context, &stop, *role, there.as_ref()) {
-                    Ok(Some(text)) => policies.push((direction(*role), text)),
+                    Ok(Some(policy)) => {
+                        policies.push(PolicyChange { table: model(context, *role).name.clone(), policy });
+                    }
                     Ok(None) => {}
                     Err(error) => return policy_unusable(context, *role, &error),
                 }

@@ -1,10 +1,12 @@
 //! Run, revise, abandon, and the switch of readers: what they ask for, and that a kill at any step loses nothing.
 
+use serde_json::json;
+
 use super::*;
-use crate::retrofit::control::Direction;
 use crate::retrofit::gates::Gate;
 use crate::retrofit::progress;
 use crate::retrofit::segment::Pass;
+use crate::retrofit::stop::PolicyChange;
 use crate::retrofit::{Fence, Lease, QuarantineReason, Quarantined, SegmentId, SourceKey};
 
 /// A retrofit that has just started.
@@ -218,6 +220,34 @@ fn in_place_a_new_stream_needs_no_wait() {
     assert_eq!(of_kind(&world, &["pass", "wait"]), ["pass", "pass"], "{}", done.text());
 }
 
+#[test]
+fn the_price_of_an_end_is_that_of_its_passes() {
+    let price = |world: &World, leave_marks| {
+        let (head, target) = (world.head(), world.mapping.target());
+        let price = FinishPrice::of(&head, leave_marks, target, (1_000, 250));
+        (price.items, price.read_units, price.write_units > 0, price.rows, price.tombstones)
+    };
+    let (running, in_place) = (started("moved"), started("inPlace"));
+    assert_eq!(price(&running, false), (1_000, 250, true, running.head().keeps_rows(), true));
+    assert_eq!(
+        price(&running, true),
+        (1_000, 250, false, false, true),
+        "tombstones are deleted all the same"
+    );
+    for leave_marks in [false, true] {
+        assert_eq!(price(&in_place, leave_marks), (0, 0, false, false, false));
+    }
+    let mut tidy = World::tidy("moved");
+    assert_eq!(price(&tidy, true), (0, 0, false, false, false));
+    assert_eq!(price(&tidy, false), (1_000, 250, true, true, false));
+    compared(&mut tidy);
+    tidy.drive(Command::Switch(by_policy())).unwrap();
+    tidy.effects.clear();
+    let finish = |leave_marks| Command::Finish(Finish { leave_marks, limits: Limits::LOCAL });
+    assert!(tidy.drive(finish(true)).unwrap().is_success());
+    assert_eq!(of_kind(&tidy, &["pass"]).len(), 0, "as its price says");
+}
+
 /// It was started with another manifest.
 fn to_revise() -> World {
     let mut world = started("moved");
@@ -288,12 +318,14 @@ fn closed_source() -> World {
 fn policies_are_lifted_and_a_kill_at_any_step_leaves_none() {
     let mut whole = closed_source();
     let done = whole.drive(Command::Lift).unwrap();
+    let source = whole.mapping.source().name.clone();
     assert_eq!(
         (done.end, &*done.policies),
-        (End::Done, &[(Direction::Forward, None)][..]),
-        "{}",
-        done.text()
+        (End::Done, &[PolicyChange { table: source.clone(), policy: None }][..])
     );
+    let line = format!("the policy of table `{source}` was changed: no policy");
+    assert_eq!(done.text().lines().last(), Some(&*line));
+    assert_eq!(done.document(&whole.mapping)["policies"], json!([{ "table": source, "policy": null }]));
     assert_eq!((whole.denies(TableRole::Source), whole.head().exempt.len()), (false, 0));
     for after in 0..whole.effects.len() {
         let mut world = closed_source();
