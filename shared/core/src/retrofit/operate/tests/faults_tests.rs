@@ -231,7 +231,7 @@ fn changes_of_a_ledgers_target_have_rows_from_the_last_write_of_the_first_phase_
     let (seconds, head) = (world.now_ms / 1_000, world.head());
     // 1,262 seconds for requests in flight, and three times the difference of two clocks: elsewhere it counts once.
     assert_eq!(seconds - begun.unwrap(), 2_162);
-    assert_eq!(seconds - head.rows_since.unwrap(), 600, "by the clock of whoever reads");
+    assert_eq!(seconds - head.rows_since.unwrap(), 600, "by each reader's clock");
 }
 
 #[test]
