@@ -73,7 +73,8 @@ pub const OLD: &str = "old";
 /// Its image after it.
 pub const NEW: &str = "new";
 
-/// How long a worker may write by what it has read of the head, in milliseconds. A process can stand still for longer than others wait for it.
+/// How old a worker's view of the retrofit's row may be when it writes an item, in milliseconds. A process can stand still for longer than others
+/// wait for it.
 pub const STATE_CACHE_MS_MAX: u64 = 1_000;
 /// How many seconds to wait after a change of the row, until no write of the phase before is in flight. `seconds` is the longest time
 /// that a worker runs. Two more: a replicator uses a cached head for a second, and times in the row are whole seconds.

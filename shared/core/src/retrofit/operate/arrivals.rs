@@ -74,7 +74,8 @@ struct StreamItem {
     /// Must the closed table's stream show the retrofit's last write to it? Not of what changed before the writers moved last: the
     /// retrofit has not written it since.
     needs_own_write: bool,
-    /// The operation itself has it written, whatever the fence of that write: an operator knows less of the item than its newest change.
+    /// This stop has written it, or writes it now. The fence of that write can be lower than that of the item's newest change, which the stop had
+    /// not read yet.
     written_now: bool,
     pending: Pending,
 }
