@@ -221,7 +221,7 @@ fn an_item_without_room_for_a_mark_loses_attributes_before_it_is_deleted() {
 #[test]
 fn an_item_that_no_longer_fits_leaves_its_place_for_the_quarantine() {
     let number = AttributeValue::N("1".to_owned());
-    // It fits into the source's item, but not beside the key and the marks of the target.
+    // It fits into the source's item. With the key and the marks of the target it is too large.
     let room = usize::try_from(ITEM_BYTES_MAX - item_bytes(&event("1", "ann"))).unwrap() - "note".len();
     for (name, value) in [("accessedBy", number), ("note", AttributeValue::S("x".repeat(room)))] {
         let mut tables = Tables::tidy();
