@@ -224,6 +224,8 @@ enum Deleted {
     AfterChange,
     /// In this stop, which carries that change.
     ByStop,
+    /// In this stop, which met a late write of the copy.
+    AsLate,
 }
 
 /// The same move. An item's time is over in the source; the retrofit deleted its copy with this fence, and the target's stream shows that or not.
@@ -232,6 +234,11 @@ fn second_move_with_a_deletion(how: Deleted, removed: &Fence, is_shown: bool) ->
     world.now_ms += 7_200_000;
     assert_eq!(world.drive(Command::Switch(back())).unwrap().end, End::Done);
     world.now_ms += 600_000;
+    if how == Deleted::AsLate {
+        let before = world.head();
+        let head = RetrofitState { rows_since: Some(1), version: before.version + 1, ..before.clone() };
+        world.put(&head.store(Some(&before)));
+    }
     compared(&mut world);
     let joe = event("1", "joe");
     let source = SourceKey::of(world.mapping.source(), &key_of(&joe)).unwrap();
@@ -247,11 +254,15 @@ fn second_move_with_a_deletion(how: Deleted, removed: &Fence, is_shown: bool) ->
     }
     let mut copy = world.mapping.target_item(&joe).unwrap().unwrap();
     let key = world.mapping.target().key_of(&copy).unwrap();
+    let late = ChangeRecord { key: key.clone(), ..record(&copy, ChangeKind::Modify, 8) };
     copy.insert(FENCE_ATTRIBUTE.to_owned(), removed.value());
     let deleted = record(&copy, ChangeKind::Remove { expired: false }, 9);
     let mut shown = if is_shown { vec![ChangeRecord { key, ..deleted }] } else { Vec::new() };
+    if how == Deleted::AsLate {
+        shown.insert(0, late);
+    }
     let mut over = vec![record(&joe, ChangeKind::Remove { expired: true }, 6)];
-    if how != Deleted::Alone {
+    if matches!(how, Deleted::AfterChange | Deleted::ByStop) {
         over.insert(0, record(&joe, ChangeKind::Modify, 5));
     }
     played(&mut world, Command::Switch(by_policy()), |world, _, effect| match effect {
@@ -327,6 +338,7 @@ fn a_deletion_by_time_to_live_waits_for_what_the_retrofit_deleted_after_it() {
         (Deleted::Alone, fence("6").repaired()),
         (Deleted::AfterChange, fence("5").repaired()),
         (Deleted::ByStop, fence("4").repaired()),
+        (Deleted::AsLate, fence("4").repaired()),
     ] {
         let outcome = second_move_with_a_deletion(how, &removed, false);
         assert_eq!(
