@@ -3,7 +3,6 @@
 //! - [`ModelTable`] is a DynamoDB table in memory, with local indexes and lagging global ones;
 //! - [`generate`] makes models, items and requests from a seed;
 //! - [`naive`] answers a request by checking every item: the oracle of the planner;
-//! - [`evaluate`] executes a plan over the model table, page by page;
 //! - [`run`](mod@run) executes a plan as the products do, with core's own execution;
 //! - [`two_worlds`] checks that a tenant learns nothing about another one;
 //! - [`write_worlds`] checks the same for writes;
@@ -16,7 +15,6 @@
 
 pub mod case;
 pub mod designs;
-pub mod evaluate;
 pub mod generate;
 pub mod generated;
 pub mod naive;

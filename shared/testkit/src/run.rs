@@ -1,5 +1,5 @@
 //! Executes a plan with core's own [`Execution`] over the model table: the pages, caps and positions that a caller
-//! sees, and the reported units. ([`evaluate`](crate::evaluate) is the simpler reader that checks only the items.)
+//! sees, and the reported units.
 
 use keyfold_core::cost::{Consistency, ReadUnits, get_read_units};
 use keyfold_core::execute::{
@@ -56,6 +56,27 @@ pub fn run(
             return Ok(Ran { answer: Err(error), units, dearest });
         }
     }
+}
+
+/// The pages of an answer, at most `most` of them, and the error that ended it.
+pub fn pages(
+    plan: &QueryPlan,
+    table: &ModelTable,
+    options: &RunOptions,
+    random: &mut Random,
+    most: usize,
+) -> Result<Vec<Result<Answer, AnswerError>>, TableError> {
+    let mut pages: Vec<Result<Answer, AnswerError>> = Vec::new();
+    let mut from: Option<Position> = None;
+    while pages.len() < most {
+        let page = run(plan, table, from.as_ref(), options, random)?.answer;
+        from = page.as_ref().ok().and_then(|page| page.next.clone());
+        pages.push(page);
+        if from.is_none() {
+            break;
+        }
+    }
+    Ok(pages)
 }
 
 fn read(plan: &QueryPlan, table: &ModelTable, request: &ReadRequest) -> Result<ReadResponse, TableError> {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use keyfold_core::attribute::AttributeKind;
-use keyfold_core::execute::{Answer, AnswerError, Position, RunOptions};
+use keyfold_core::execute::{Answer, AnswerError, RunOptions};
 use keyfold_core::model::{KeySource, Model, Table};
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::{Condition, QueryPlan, QueryRequest, Readiness, check, plan};
@@ -16,8 +16,8 @@ use keyfold_core::value::AttributeValue;
 
 use crate::case::good_manifest;
 use crate::generate::{self, Random, Words};
-use crate::run::run;
-use crate::table::{ModelTable, TableError};
+use crate::run::pages;
+use crate::table::ModelTable;
 
 /// Maximum items of both worlds together.
 const ITEMS_MAX: usize = 60;
@@ -117,8 +117,10 @@ impl TwoWorlds {
         let options = options(&mut self.random);
         let seed = self.random.draw();
         let [one, other] = &self.worlds;
-        let read =
-            |world| answers(&plan, world, &options, Random::new(seed)).map_err(|error| error.to_string());
+        let read = |world| {
+            pages(&plan, world, &options, &mut Random::new(seed), PAGES_MAX)
+                .map_err(|error| error.to_string())
+        };
         let (one, other) = (read(one)?, read(other)?);
         if one != other {
             return Err(self.report(&request, &plan, &options, &one, &other));
@@ -201,24 +203,4 @@ fn options(random: &mut Random) -> RunOptions {
         read_units_max: *random.pick(&[None, None, Some(1.0), Some(4.0), Some(20.0), Some(500.0)]),
         page_items_max: *random.pick(&[1, 3, 1000, 1000]),
     }
-}
-
-/// Every page of an answer, and the error that ended it.
-fn answers(
-    plan: &QueryPlan,
-    world: &ModelTable,
-    options: &RunOptions,
-    mut random: Random,
-) -> Result<Vec<Result<Answer, AnswerError>>, TableError> {
-    let mut pages: Vec<Result<Answer, AnswerError>> = Vec::new();
-    let mut from: Option<Position> = None;
-    while pages.len() < PAGES_MAX {
-        let page = run(plan, world, from.as_ref(), options, &mut random)?.answer;
-        from = page.as_ref().ok().and_then(|page| page.next.clone());
-        pages.push(page);
-        if from.is_none() {
-            break;
-        }
-    }
-    Ok(pages)
 }

@@ -1,7 +1,8 @@
-//! The plans by themselves: executed literally over the model table, without executor and DynamoDB.
+//! The plans by core's execution over the model table, without DynamoDB.
 
 use std::path::Path;
 
+use keyfold_core::execute::RunOptions;
 use keyfold_core::manifest;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::{Condition, Readiness, check, plan};
@@ -9,7 +10,8 @@ use keyfold_models::case::Case;
 use keyfold_models::compare::Identities;
 use keyfold_models::request::request;
 use keyfold_models::subject::{stored, table_for};
-use keyfold_testkit::evaluate;
+use keyfold_testkit::generate::Random;
+use keyfold_testkit::run::pages;
 use keyfold_testkit::table::ModelTable;
 
 #[test]
@@ -32,7 +34,9 @@ fn a_plan_selects_what_is_asked_and_nothing_else() {
             asked.scan = true;
             let plan =
                 plan(&check(&model, &asked, &Caller::Trusted).unwrap(), &Readiness::complete()).unwrap();
-            let mut items = evaluate::all(&plan, &held, plan.limit as usize).unwrap();
+            let options = RunOptions { page_items_max: 3, ..RunOptions::default() };
+            let pages = pages(&plan, &held, &options, &mut Random::new(0), 1_000).unwrap();
+            let mut items: Vec<_> = pages.into_iter().flat_map(|page| page.unwrap().items).collect();
             items.truncate(meaning.limit.unwrap_or(usize::MAX));
             let fault = identities.fault(meaning, pattern.expected.as_ref(), &items);
             assert_eq!(fault, None, "{name} {}", pattern.id);

@@ -3,16 +3,23 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use keyfold_core::execute::{Answer, AnswerError, RunOptions};
 use keyfold_core::query::own;
 use keyfold_core::query::plan::{Access, Delivery, Hydration, Operation, QueryPlan, ReadFrom};
 use keyfold_core::query::{CheckedRequest, Condition, check, plan};
 use keyfold_core::value::Item;
 
 use super::Case;
-use crate::evaluate;
+use crate::generate::Random;
 use crate::naive;
 use crate::operation::text;
+use crate::run;
 use crate::table::{ModelTable, key_holds};
+
+/// Items of one read.
+const PAGE_ITEMS: u32 = 3;
+/// More pages than any answer has.
+const PAGES_MAX: usize = 1_000;
 
 /// The result of a correctly handled request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +71,7 @@ fn compare(case: &Case, request: &CheckedRequest<'_>, plan: &QueryPlan) -> Resul
     case.pending.iter().for_each(|index| table.empty_index(index));
     allowed(case, request, plan)?;
     equivalent(case, plan)?;
-    answered(case, plan, &table, plan.limit as usize)?;
+    answered(case, plan, &table)?;
     rechecked(case, plan)
 }
 
@@ -144,35 +151,37 @@ fn rechecked(case: &Case, plan: &QueryPlan) -> Result<(), String> {
     for item in &case.changed {
         table.put(item.stored.clone(), &Condition::always()).map_err(|error| error.to_string())?;
     }
-    let given = evaluate::all(plan, &table, plan.limit as usize).map_err(|error| error.to_string())?;
+    let given = read(case, plan, &table)?.concat();
     match given.iter().find(|item| !naive::fulfils(case.table(), &case.asking, item)) {
         Some(item) => Err(format!("the item {} has changed and no longer matches", text(item))),
         None => Ok(()),
     }
 }
 
-/// The answer in pages: the same items, each once, in the requested order, never more than the page size.
-fn answered(case: &Case, plan: &QueryPlan, table: &ModelTable, limit: usize) -> Result<(), String> {
-    let wanted = naive::answer(case.table(), &case.asking, &case.items);
-    let mut given: Vec<Item> = Vec::new();
-    let mut cursor = None;
-    loop {
-        let page = evaluate::page(plan, table, cursor.as_ref(), limit).map_err(|error| error.to_string())?;
-        if page.items.len() > limit {
-            return Err(format!("a page has {} items, and the limit is {limit}", page.items.len()));
+/// The pages of an answer as core's execution gives them, with every attribute that was read, and with the items where only their number is
+/// asked for. Reads are small, so that every boundary between pages is crossed.
+fn read(case: &Case, plan: &QueryPlan, table: &ModelTable) -> Result<Vec<Vec<Item>>, String> {
+    let whole = QueryPlan { select: None, count: false, ..plan.clone() };
+    let options = RunOptions { page_items_max: PAGE_ITEMS, ..RunOptions::default() };
+    let mut random = Random::new(case.seed);
+    let pages = run::pages(&whole, table, &options, &mut random, PAGES_MAX)
+        .map_err(|error| format!("a read would be refused: {error}"))?;
+    let items = |page: Result<Answer, AnswerError>| match page {
+        Ok(page) if page.items.len() > plan.limit as usize => {
+            Err(format!("a page has {} items, and the limit is {}", page.items.len(), plan.limit))
         }
-        given.extend(page.items);
-        if given.len() > wanted.len() {
-            return Err(format!("{} items are asked for, and there are more in the answer", wanted.len()));
-        }
-        if page.next == cursor && cursor.is_some() {
-            return Err("the answer does not go on".to_owned());
-        }
-        cursor = page.next;
-        if cursor.is_none() {
-            break;
-        }
+        page => page.map(|page| page.items).map_err(|error| error.to_string()),
+    };
+    if pages.len() == PAGES_MAX {
+        return Err("the answer does not end".to_owned());
     }
+    pages.into_iter().map(items).collect()
+}
+
+/// The answer: the same items, each once, in the requested order.
+fn answered(case: &Case, plan: &QueryPlan, table: &ModelTable) -> Result<(), String> {
+    let wanted = naive::answer(case.table(), &case.asking, &case.items);
+    let given = read(case, plan, table)?.concat();
     if given.len() != wanted.len() {
         return Err(format!("{} items are asked for, and {} are given", wanted.len(), given.len()));
     }
@@ -213,12 +222,21 @@ fn shows(case: &Case, plan: &QueryPlan, wanted: &[&Item], given: &[Item]) -> Res
     for item in given {
         let key = case.table().key_of(item);
         let Some(stored) = wanted.iter().find(|wanted| case.table().key_of(wanted) == key) else { continue };
-        let (shown, stored) = (evaluate::shown(plan, item), evaluate::shown(plan, stored));
+        let (shown, stored) = (shown(plan, item), shown(plan, stored));
         if shown != stored {
             return Err(format!("of the item {} only this is shown: {}", text(&stored), text(&shown)));
         }
     }
     Ok(())
+}
+
+/// The attributes that the answer shows of an item.
+fn shown(plan: &QueryPlan, item: &Item) -> Item {
+    let mut shown = item.clone();
+    let select = plan.select.as_ref();
+    let is_selected = |name: &str| select.is_none_or(|names| names.iter().any(|one| one == name));
+    shown.retain(|name, _| is_selected(name) && !own::is_own(name));
+    shown
 }
 
 /// A plan in a few words, for the tally.

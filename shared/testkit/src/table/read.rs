@@ -87,11 +87,6 @@ impl ModelTable {
         Ok(reached.page(read, fetches))
     }
 
-    /// The key of an item or entry, in the form of DynamoDB's last evaluated key.
-    pub fn start_key(&self, index: Option<&str>, item: &Item) -> Result<Item, TableError> {
-        Ok(self.place(index)?.0.start_key(item))
-    }
-
     pub(super) fn place(&self, index: Option<&str>) -> Result<(&KeyShape, &Store), TableError> {
         let Some(name) = index else { return Ok((&self.shape, &self.items)) };
         let at = self.table.indexes.iter().position(|index| index.name == name);

@@ -1,7 +1,6 @@
 //! Writes: put, update, delete, each on a condition.
 
-use keyfold_core::cost::WriteUnits;
-use keyfold_core::index::{changes, item_bytes};
+use keyfold_core::index::changes;
 use keyfold_core::query::Condition;
 use keyfold_core::value::{AttributeValue, Item, equal};
 
@@ -85,11 +84,6 @@ impl ModelTable {
             None => self.items.remove(&position),
         };
         Ok(Written { old, consumed })
-    }
-
-    /// The consumption of a write whose condition fails.
-    pub fn failed_units(&self, old: Option<&Item>, new: Option<&Item>) -> WriteUnits {
-        WriteUnits::of_change(old.map(item_bytes), new.map(item_bytes))
     }
 
     /// The item with this key.
