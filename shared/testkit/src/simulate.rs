@@ -12,8 +12,7 @@
 //! - `look` is what replicators remember of the retrofit's row;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
-//! - [`switching`] plays histories of writers who move to the target and back;
-//! - [`races`] plays other protocols, to compare;
+//! - `switching` plays histories of writers who move to the target and back;
 //! - [`campaign`] plays many histories, on several threads;
 //! - [`exhaustive`] walks every order of a few things that can happen.
 
@@ -27,14 +26,13 @@ mod invoke;
 mod look;
 pub mod mutant;
 mod play;
-pub mod races;
 mod scan;
 pub mod scenario;
 mod send;
 mod state;
 mod store;
 mod stream;
-pub mod switching;
+mod switching;
 mod target_writers;
 mod tasks;
 mod throttle;
@@ -48,10 +46,20 @@ pub use campaign::{Campaign, Tally};
 pub use exhaustive::{Bounds, Orders, Walked, exhaust};
 pub use fault::{Fault, Hits, WriterAction, WriterActions};
 pub use mutant::Mutant;
-pub use scenario::Scenario;
+pub use scenario::{HistoryKind, Scenario};
 pub use truth::Violation;
 
 use state::SimulationState;
+
+impl HistoryKind {
+    /// Is the history of this seed of this kind?
+    pub fn has(&self, seed: u64) -> bool {
+        match self {
+            HistoryKind::Items(_) => true,
+            HistoryKind::Switch { ledger } => switching::has_ledger(seed) == *ledger,
+        }
+    }
+}
 
 /// The outcome of a history.
 pub struct History {
@@ -61,6 +69,8 @@ pub struct History {
     pub hits: Hits,
     /// How often writers did what.
     pub writer_actions: WriterActions,
+    /// How often writers were moved, how many late writes there were, and how many of them are noted.
+    pub moves: [u64; 3],
     /// How often the weakened protocol made a difference.
     pub bites: u64,
     /// What happened, if it was asked for.
@@ -68,13 +78,19 @@ pub struct History {
 }
 
 /// Plays the history of this seed.
-pub fn history(scenario: &Scenario, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
+pub fn history(kind: &HistoryKind, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
+    let HistoryKind::Items(scenario) = kind else {
+        let (wrong, moves, bites, trace) = switching::history(seed, mutant, trace);
+        let (hits, writer_actions) = ([0; Fault::ALL.len()], [0; WriterAction::ALL.len()]);
+        return History { wrong, hits, writer_actions, moves, bites, trace };
+    };
     let mut state = SimulationState::new(scenario, seed, mutant, trace);
     let wrong = state.play().err();
     History {
         wrong,
         hits: state.faults.hits,
         writer_actions: state.faults.writer_actions,
+        moves: [0; 3],
         bites: state.bites,
         trace: state.trace.unwrap_or_default(),
     }

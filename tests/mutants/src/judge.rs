@@ -1,4 +1,4 @@
-//! Who judges a mutant: the oracle of the planner, the unit tests of core, and for a retrofit the simulators.
+//! Who judges a mutant: the oracle of the planner, the unit tests of core, and for a retrofit the simulator.
 
 use std::fmt;
 use std::fs::File;
@@ -21,8 +21,8 @@ const PROPERTY_CASES: &str = "256";
 pub(crate) struct Judge {
     oracle: PathBuf,
     tests: PathBuf,
-    /// The simulators, with their names; none if no histories are asked for.
-    simulators: Vec<(&'static str, PathBuf)>,
+    /// The simulator; `None` if no histories are asked for.
+    simulator: Option<PathBuf>,
     histories: u64,
     folder: PathBuf,
     cases: u64,
@@ -52,18 +52,15 @@ impl Judge {
         let core = ["-p", "keyfold-core", "--lib", "-p", "keyfold-testkit", "--test", "oracle"];
         let tests = built(copy, &[&["test", "--no-run"][..], &core[..]].concat())?;
         // A hundred times as fast with optimisation.
-        let mut simulators = Vec::new();
-        if histories > 0 {
-            let build = ["build", "--release", "-p", "keyfold-testkit"];
-            let built = built(copy, &[&build[..], &["--bin", "switching", "--bin", "simulate"]].concat())?;
-            for name in ["switching", "simulate"] {
-                simulators.push((name, program(&built, name, false)?));
-            }
-        }
+        let build = ["build", "--release", "-p", "keyfold-testkit", "--bin", "simulate"];
+        let simulator = match histories {
+            0 => None,
+            _ => Some(program(&built(copy, &build)?, "simulate", false)?),
+        };
         Ok(Judge {
             oracle: program(&tests, "oracle", true)?,
             tests: program(&tests, "keyfold_core", true)?,
-            simulators,
+            simulator,
             histories,
             folder: copy.folder.clone(),
             cases,
@@ -79,11 +76,9 @@ impl Judge {
         both: bool,
     ) -> anyhow::Result<Vec<Caught>> {
         let mut caught = Vec::new();
-        for (name, simulator) in self.simulators.iter().filter(|_| is_of_retrofit) {
-            if caught.is_empty() || both {
-                let found = self.run(simulator, mutant, name)?;
-                caught.extend(found.map(|what| Caught { by: "a history", what }));
-            }
+        if let Some(simulator) = self.simulator.as_ref().filter(|_| is_of_retrofit) {
+            let found = self.run(simulator, mutant, "simulate")?;
+            caught.extend(found.map(|what| Caught { by: "a history", what }));
         }
         if caught.is_empty() || both {
             let found = self.run(&self.oracle, mutant, "oracle")?;
@@ -100,8 +95,7 @@ impl Judge {
     fn run(&self, program: &Path, mutant: &str, name: &str) -> anyhow::Result<Option<String>> {
         let log = self.folder.join(format!("../{name}.log"));
         let histories = self.histories.to_string();
-        let is_simulator = self.simulators.iter().any(|(simulator, _)| *simulator == name);
-        let arguments: &[&str] = if is_simulator { &["--histories", &histories] } else { &[] };
+        let arguments: &[&str] = if name == "simulate" { &["--histories", &histories] } else { &[] };
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(self.folder.join("shared/core"))

@@ -1,31 +1,21 @@
 //! Plays histories of the retrofit: `cargo run --release -p keyfold-testkit --bin simulate -- --histories 10000`.
 //!
-//! `--histories N` of each protocol, `--seed S` the first seed, `--protocol in-place|fenced|ledger|tidy` one protocol,
-//! `--threads T` instead of one for each core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them,
-//! and `--why` shows what catches each; `--trace` prints the events; `--exhaustive` visits every interleaving of two
-//! source keys, `--changes C` (4) changes, a crash, two duplicates and a discarded record; `--faults
-//! CRASHES,DUPLICATES,DISCARDS` sets other numbers of these, `--every-order` also visits equivalent interleavings.
+//! `--histories N` of each kind, `--seed S` the first seed, `--protocol` the kinds whose names begin so, `--threads T` instead of one for each
+//! core; `--mutant NAME` plays one weakened protocol, `--mutants` all of them, and `--why` shows what catches each; `--trace` prints the events;
+//! `--exhaustive` visits every interleaving of two source keys, `--changes C` (4) changes, a crash, two duplicates and a discarded record;
+//! `--faults CRASHES,DUPLICATES,DISCARDS` sets other numbers of these, `--every-order` also visits equivalent interleavings.
 
 #![expect(clippy::print_stdout, reason = "this is a program for a terminal")]
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use keyfold_core::retrofit::Protocol;
 use keyfold_testkit::simulate::{
-    Bounds, Campaign, Fault, Mutant, Orders, Scenario, Tally, Violation, WriterAction, exhaust, history,
+    Bounds, Campaign, Fault, HistoryKind, Mutant, Orders, Tally, Violation, WriterAction, exhaust, history,
 };
 
-/// The protocols: the three, and the fenced one while its target is tidied.
-const SCENARIOS: [(Protocol, &str); 4] = [
-    (Protocol::InPlace, "in-place"),
-    (Protocol::Fenced, "fenced"),
-    (Protocol::Ledger, "ledger"),
-    (Protocol::Fenced, TIDY),
-];
-const TIDY: &str = "tidy";
 const HISTORIES_DEFAULT: u64 = 10_000;
-const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger|tidy] [--threads T] \
+const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger|tidy|switch|switch-fenced|switch-ledger] [--threads T] \
 [--mutant NAME | --mutants [--why]] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS] [--every-order]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
@@ -37,7 +27,7 @@ struct Arguments {
     histories: u64,
     seed: u64,
     threads: u64,
-    protocol: Option<&'static str>,
+    protocol: String,
     mutant: Option<Mutant>,
     mutants: bool,
     why: bool,
@@ -47,23 +37,24 @@ struct Arguments {
     orders: Orders,
 }
 
-type Scenarios = Vec<(Scenario, &'static str)>;
+type Kinds = Vec<(HistoryKind, &'static str)>;
 
 fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let chosen = |name: &str| arguments.protocol.is_none_or(|wanted| wanted == name);
-    let scenarios = SCENARIOS.iter().filter(|(_, name)| chosen(name));
-    let scenario = |protocol, name| if name == TIDY { Scenario::tidied() } else { Scenario::of(protocol) };
-    let scenarios: Scenarios =
-        scenarios.map(|(protocol, name)| (scenario(*protocol, *name), *name)).collect();
+    let chosen = HistoryKind::NAMES.iter().filter(|name| name.starts_with(&arguments.protocol));
+    let kinds: Kinds = chosen.filter_map(|name| Some((HistoryKind::named(name)?, *name))).collect();
+    if kinds.is_empty() {
+        println!("{USAGE}");
+        return ExitCode::from(2);
+    }
     let fine = match &arguments {
-        Arguments { exhaustive: true, .. } => exhaustive(&scenarios, &arguments),
-        Arguments { mutants: true, .. } => mutants(&scenarios, &arguments),
-        Arguments { trace: true, .. } => traces(&scenarios, &arguments),
-        _ => plain(&scenarios, &arguments),
+        Arguments { exhaustive: true, .. } => exhaustive(&kinds, &arguments),
+        Arguments { mutants: true, .. } => mutants(&kinds, &arguments),
+        Arguments { trace: true, .. } => traces(&kinds, &arguments),
+        _ => plain(&kinds, &arguments),
     };
     ExitCode::from(u8::from(!fine))
 }
@@ -73,7 +64,7 @@ fn arguments() -> Option<Arguments> {
         histories: HISTORIES_DEFAULT,
         seed: 0,
         threads: std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64),
-        protocol: None,
+        protocol: String::new(),
         mutant: None,
         mutants: false,
         why: false,
@@ -88,10 +79,7 @@ fn arguments() -> Option<Arguments> {
             "--histories" => read.histories = words.next()?.parse().ok()?,
             "--seed" => read.seed = words.next()?.parse().ok()?,
             "--threads" => read.threads = words.next()?.parse().ok().filter(|threads| *threads > 0)?,
-            "--protocol" => {
-                let name = words.next()?;
-                read.protocol = Some(SCENARIOS.iter().find(|(_, known)| *known == name)?.1);
-            }
+            "--protocol" => read.protocol = words.next()?,
             "--mutant" => read.mutant = Some(Mutant::named(&words.next()?)?),
             "--mutants" => read.mutants = true,
             "--why" => read.why = true,
@@ -111,14 +99,14 @@ fn campaign(arguments: &Arguments, mutant: Option<Mutant>) -> Campaign {
     Campaign { seed, histories, mutant, threads }
 }
 
-fn plain(scenarios: &Scenarios, arguments: &Arguments) -> bool {
+fn plain(kinds: &Kinds, arguments: &Arguments) -> bool {
     let started = Instant::now();
     let mut tallies = Vec::new();
-    for (scenario, name) in scenarios {
+    for (kind, name) in kinds {
         let of_this = Instant::now();
-        let tally = campaign(arguments, arguments.mutant).play(scenario);
+        let tally = campaign(arguments, arguments.mutant).play(kind);
         if let Some((seed, wrong)) = &tally.wrong {
-            failed(scenario, name, *seed, wrong, arguments.mutant);
+            failed(kind, name, *seed, wrong, arguments.mutant);
             return false;
         }
         tallies.push((*name, tally, of_this.elapsed().as_secs_f64()));
@@ -126,6 +114,10 @@ fn plain(scenarios: &Scenarios, arguments: &Arguments) -> bool {
     table(&tallies);
     for (name, tally, seconds) in &tallies {
         println!("{name}: {} histories, {:.0} a second", tally.histories, tally.histories as f64 / seconds);
+        let [moves, late, noted] = tally.moves;
+        if moves > 0 {
+            println!("    writers moved {moves} times, {late} late writes, {noted} noted");
+        }
     }
     let total: u64 = tallies.iter().map(|(_, tally, _)| tally.histories).sum();
     let rate = total as f64 / started.elapsed().as_secs_f64();
@@ -155,8 +147,8 @@ fn table(tallies: &[(&str, Tally, f64)]) {
 }
 
 /// Prints a failing history with the command that plays it again.
-fn failed(scenario: &Scenario, name: &str, seed: u64, wrong: &Violation, mutant: Option<Mutant>) {
-    for line in history(scenario, seed, mutant, true).trace {
+fn failed(kind: &HistoryKind, name: &str, seed: u64, wrong: &Violation, mutant: Option<Mutant>) {
+    for line in history(kind, seed, mutant, true).trace {
         println!("{line}");
     }
     let mutant = mutant.map_or(String::new(), |mutant| format!(" --mutant {}", mutant.name()));
@@ -166,12 +158,12 @@ fn failed(scenario: &Scenario, name: &str, seed: u64, wrong: &Violation, mutant:
     );
 }
 
-fn traces(scenarios: &Scenarios, arguments: &Arguments) -> bool {
+fn traces(kinds: &Kinds, arguments: &Arguments) -> bool {
     let mut fine = true;
-    for (scenario, name) in scenarios {
+    for (kind, name) in kinds {
         for seed in arguments.seed..arguments.seed + arguments.histories {
             println!("{name}, seed {seed}");
-            let played = history(scenario, seed, arguments.mutant, true);
+            let played = history(kind, seed, arguments.mutant, true);
             played.trace.iter().for_each(|line| println!("{line}"));
             if let Some(wrong) = played.wrong {
                 println!("{name}, seed {seed}: {wrong}");
@@ -183,23 +175,23 @@ fn traces(scenarios: &Scenarios, arguments: &Arguments) -> bool {
 }
 
 /// Every weakened protocol must be caught, with each of the protocols that it concerns.
-fn mutants(scenarios: &Scenarios, arguments: &Arguments) -> bool {
+fn mutants(kinds: &Kinds, arguments: &Arguments) -> bool {
     let (mut caught, mut survivors) = (0, 0);
     for mutant in Mutant::ALL {
-        for (scenario, name) in scenarios.iter().filter(|(scenario, _)| mutant.concerns(scenario)) {
-            let tally = campaign(arguments, Some(*mutant)).play(scenario);
+        for (kind, name) in kinds.iter().filter(|(kind, _)| mutant.concerns(kind)) {
+            let tally = campaign(arguments, Some(*mutant)).play(kind);
             let Some((seed, wrong)) = tally.wrong else {
                 survivors += 1;
-                println!("{:<20} {name:<8} SURVIVES {} histories", mutant.name(), arguments.histories);
+                println!("{:<20} {name:<13} SURVIVES {} histories", mutant.name(), arguments.histories);
                 continue;
             };
             caught += 1;
             let after = tally.histories;
-            println!("{:<20} {name:<8} after {after:>5} histories (seed {seed}): {wrong}", mutant.name());
-            let played = history(scenario, seed, Some(*mutant), arguments.why);
+            println!("{:<20} {name:<13} after {after:>5} histories (seed {seed}): {wrong}", mutant.name());
+            let played = history(kind, seed, Some(*mutant), arguments.why);
             if played.bites == 0 {
                 survivors += 1;
-                println!("{:<20} {name:<8} NOT BY ITS WEAKNESS: it made no difference", mutant.name());
+                println!("{:<20} {name:<13} NOT BY ITS WEAKNESS: it made no difference", mutant.name());
             }
             let lines = &played.trace[played.trace.len().saturating_sub(WHY_LINES)..];
             lines.iter().for_each(|line| println!("    | {line}"));
@@ -217,9 +209,13 @@ fn faults(bounds: Bounds, text: &str) -> Option<Bounds> {
     Some(Bounds { crashes, duplicates, discards, ..bounds })
 }
 
-fn exhaustive(scenarios: &Scenarios, arguments: &Arguments) -> bool {
+fn exhaustive(kinds: &Kinds, arguments: &Arguments) -> bool {
     let mut fine = true;
-    for (scenario, name) in scenarios.iter().filter(|(scenario, _)| !scenario.tidies) {
+    for (kind, name) in kinds {
+        let HistoryKind::Items(scenario) = kind else { continue };
+        if scenario.tidies {
+            continue;
+        }
         let (started, bounds) = (Instant::now(), arguments.bounds);
         let walked = exhaust(scenario.protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Fault, Hits, Mutant, Scenario, Violation, WriterAction, WriterActions, history};
+use super::{Fault, History, HistoryKind, Hits, Mutant, Violation, WriterAction, WriterActions, history};
 
 /// Which histories are played.
 #[derive(Debug, Clone, Copy)]
@@ -27,16 +27,18 @@ pub struct Tally {
     pub hits: Hits,
     /// How often writers did what.
     pub writer_actions: WriterActions,
+    /// How often writers were moved, how many late writes there were, and how many of them are noted.
+    pub moves: [u64; 3],
     /// The first seed whose history is wrong, and what is wrong.
     pub wrong: Option<(u64, Violation)>,
 }
 
 impl Campaign {
     /// Plays them all, or up to the first that is wrong.
-    pub fn play(&self, scenario: &Scenario) -> Tally {
+    pub fn play(&self, kind: &HistoryKind) -> Tally {
         // Threads take every n-th seed, and none goes past a seed that is known to be wrong.
         let worst = AtomicU64::new(u64::MAX);
-        let tallies = self.on_threads(|first| self.part(scenario, first, &worst));
+        let tallies = self.on_threads(|first| self.part(kind, first, &worst));
         let wrong = tallies.iter().filter_map(|tally| tally.wrong.clone()).min_by_key(|(seed, _)| *seed);
         let mut sum = Tally::none();
         for tally in tallies {
@@ -49,24 +51,19 @@ impl Campaign {
         sum
     }
 
-    fn part(&self, scenario: &Scenario, first: u64, worst: &AtomicU64) -> Tally {
+    fn part(&self, kind: &HistoryKind, first: u64, worst: &AtomicU64) -> Tally {
         let mut tally = Tally::none();
-        let mut seed = self.seed + first;
-        while seed < self.seed + self.histories && seed < worst.load(Ordering::Relaxed) {
-            let played = history(scenario, seed, self.mutant, false);
-            tally.histories += 1;
-            let sums = tally
-                .hits
-                .iter_mut()
-                .zip(&played.hits)
-                .chain(tally.writer_actions.iter_mut().zip(&played.writer_actions));
-            sums.for_each(|(sum, count)| *sum += count);
-            if let Some(wrong) = played.wrong {
-                worst.fetch_min(seed, Ordering::Relaxed);
-                tally.wrong = Some((seed, wrong));
+        let seeds = (self.seed..self.seed + self.histories).filter(|seed| kind.has(*seed));
+        for seed in seeds.skip(first as usize).step_by(self.threads as usize) {
+            if seed >= worst.load(Ordering::Relaxed) {
                 break;
             }
-            seed += self.threads;
+            let History { hits, writer_actions, moves, wrong, .. } = history(kind, seed, self.mutant, false);
+            tally.add(&Tally { histories: 1, hits, writer_actions, moves, wrong: None });
+            if let Some(wrong) = wrong {
+                worst.fetch_min(seed, Ordering::Relaxed);
+                tally.wrong = Some((seed, wrong));
+            }
         }
         tally
     }
@@ -91,6 +88,7 @@ impl Tally {
             histories: 0,
             hits: [0; Fault::ALL.len()],
             writer_actions: [0; WriterAction::ALL.len()],
+            moves: [0; 3],
             wrong: None,
         }
     }
@@ -102,7 +100,8 @@ impl Tally {
             .hits
             .iter_mut()
             .zip(&other.hits)
-            .chain(self.writer_actions.iter_mut().zip(&other.writer_actions));
+            .chain(self.writer_actions.iter_mut().zip(&other.writer_actions))
+            .chain(self.moves.iter_mut().zip(&other.moves));
         sums.for_each(|(sum, count)| *sum += count);
     }
 }

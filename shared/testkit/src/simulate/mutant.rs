@@ -7,7 +7,7 @@ use keyfold_core::retrofit::{Action, Guard, Protocol, TableRole, Write, control}
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::named;
-use super::scenario::Scenario;
+use super::scenario::HistoryKind;
 use super::work::TaskOrigin;
 
 named! {
@@ -148,6 +148,84 @@ Mutant {
     RecordImage = "record-image",
     /// A change that finds everything as it should be leaves no row: an older one that is under way goes through after it.
     EqualIsSkipped = "equal-is-skipped",
+    /// Writers are stopped while something is under way that asks for no seal, because it started before there were any.
+    NoWait = "no-wait",
+    /// Writes do not ask whether their generation is over.
+    NoSeal = "no-seal",
+    /// A repair from before the tidying does not ask whether that has started.
+    RepairsUnsealed = "repairs-unsealed",
+    /// A repair of the tidying does not ask whether the target is tidy.
+    TidyingUnsealed = "tidying-unsealed",
+    /// A row is written over whatever row is there.
+    NoRowGuard = "no-row-guard",
+    /// Writers of the other table are let in before what they could meet has arrived.
+    NotDrained = "not-drained",
+    /// The closed table's records are not examined before the direction is turned.
+    ClosedUnseen = "closed-unseen",
+    /// A stream that the target got since a return counts as the one before.
+    EpochStays = "epoch-stays",
+    /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
+    OwnUnseen = "own-unseen",
+    /// The same for items that the open table's writers have not changed since they were let in.
+    LateUnseen = "late-unseen",
+    /// An item without a fence is deleted without getting one first.
+    FenceSkipped = "fence-skipped",
+    /// A change counts as arrived as soon as the item is in the other table.
+    DrainByPresence = "drain-by-presence",
+    /// Writers are let in before the former generation is sealed.
+    OpenBeforeSeals = "open-before-seals",
+    /// Half of the seals are forgotten.
+    HalfSealed = "half-sealed",
+    /// The return does not seal what the switch began.
+    ReturnUnsealed = "return-unsealed",
+    /// A stop that is taken back leaves its generation unsealed.
+    TakenBackUnsealed = "taken-back-unsealed",
+    /// The function goes on carrying over what comes from the source.
+    CarriesOn = "carries-on",
+    /// Records of the closed table are ignored.
+    LateIgnored = "late-ignored",
+    /// A late write is put right without a note.
+    LateNotNoted = "late-not-noted",
+    /// A late write is noted and stays.
+    LateStays = "late-stays",
+    /// Every deletion counts as the retrofit's own.
+    DeletionIsOwn = "deletion-is-own",
+    /// A change that was carried over before the switch counts as late.
+    FormerRowIgnored = "former-row-ignored",
+    /// Writes after the stop are not waited for: one may have been acknowledged before, and published late.
+    EarlyLook = "early-look",
+    /// A repair goes on from the source to the target while the target is the truth.
+    RepairsForward = "repairs-forward",
+    /// A record whose item is refused is dealt with.
+    RefusalForgotten = "refusal-forgotten",
+    /// A return that is taken back forgets the way back.
+    ReturnForgets = "return-forgets",
+    /// Writers are moved though nothing carries what they write back.
+    ReverseUnusable = "reverse-unusable",
+    /// The way back begins with what comes after it is noticed that writers were moved.
+    ReverseFromLatest = "reverse-from-latest",
+    /// After the seals the operator goes on with what it saw before them.
+    SecondLookSkipped = "second-look-skipped",
+    /// The streams at the end of a stop are not compared with those of its beginning.
+    StreamUnchecked = "stream-unchecked",
+    /// The clock stands still while writers are stopped.
+    PauseUncounted = "pause-uncounted",
+    /// The policies of a stop are removed while it goes on.
+    LiftedInStop = "lifted-in-stop",
+    /// A retrofit whose writers are stopped is settled.
+    SettledFromClosing = "settled-from-closing",
+    /// A control table of an earlier time is believed.
+    RestoreUnseen = "restore-unseen",
+    /// An operator does not ask whether another one was faster.
+    HeadUnguarded = "head-unguarded",
+    /// Where keys can move: a place is taken over from an item that wants it still.
+    HolderUnread = "holder-unread",
+    /// The same: the row of a place is not changed with it.
+    PlaceRowKept = "place-row-kept",
+    /// The same: a place that another item has since is emptied.
+    OneSidedCounts = "one-sided-counts",
+    /// The same: a place is emptied whatever its row says by then.
+    FreedUnguarded = "freed-unguarded",
 }
 }
 
@@ -157,8 +235,12 @@ impl Mutant {
         Mutant::ALL.iter().copied().find(|mutant| mutant.name() == name)
     }
 
-    /// Does it weaken the protocol of this scenario, so that its histories must notice?
-    pub fn concerns(self, scenario: &Scenario) -> bool {
+    /// Must histories of this kind notice it?
+    pub fn concerns(self, kind: &HistoryKind) -> bool {
+        let scenario = match kind {
+            HistoryKind::Items(scenario) => scenario,
+            HistoryKind::Switch { ledger } => return self.concerns_switch(*ledger),
+        };
         if self.is_of_tidying() {
             return scenario.tidies;
         }
@@ -167,7 +249,28 @@ impl Mutant {
             return scenario.protocol != Protocol::InPlace;
         }
         // The common parts of tidied and other retrofits are tried with the latter.
-        !scenario.tidies && self.concerns_protocol(scenario.protocol)
+        !scenario.tidies && !self.is_of_switch() && self.concerns_protocol(scenario.protocol)
+    }
+
+    /// Does it weaken the way of the writers to the target and back?
+    fn is_of_switch(self) -> bool {
+        self >= Mutant::NoWait
+    }
+
+    /// With a ledger each write asks for its row as it was read, so nothing has to be waited for, and the row of a newer record refuses the
+    /// image of an older one; the target is tidy in the first generation. `EpochStays` and `LateUnseen` need one key twice, which is rare
+    /// where there are many keys.
+    fn concerns_switch(self, ledger: bool) -> bool {
+        use Mutant::{
+            DiscardForgotten, EpochStays, FreedUnguarded, HolderUnread, LateUnseen, NoWait, OneSidedCounts,
+            PlaceRowKept, RecordImage, TidyingUnsealed,
+        };
+        match self {
+            HolderUnread | PlaceRowKept | OneSidedCounts | FreedUnguarded => ledger,
+            NoWait | RecordImage | TidyingUnsealed | EpochStays | LateUnseen => !ledger,
+            DiscardForgotten => true,
+            _ => self.is_of_switch(),
+        }
     }
 
     /// Does it weaken what makes a target tidy?

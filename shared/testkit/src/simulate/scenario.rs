@@ -64,6 +64,40 @@ const HUGE: usize = 409_575;
 /// The text of an item that the target's table refuses.
 pub const REFUSED: &str = "refused";
 
+/// What histories are of.
+pub enum HistoryKind {
+    /// Items on their way, by one of the protocols.
+    Items(Box<Scenario>),
+    /// Writers on their way, to the target and back.
+    Switch {
+        /// Can the target's keys move?
+        ledger: bool,
+    },
+}
+
+impl HistoryKind {
+    /// Every one, with its name.
+    pub const NAMES: [&str; 6] = ["in-place", "fenced", "ledger", "tidy", "switch-fenced", "switch-ledger"];
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<HistoryKind> {
+        Some(match name {
+            "in-place" => HistoryKind::of(Protocol::InPlace),
+            "fenced" => HistoryKind::of(Protocol::Fenced),
+            "ledger" => HistoryKind::of(Protocol::Ledger),
+            "tidy" => HistoryKind::Items(Box::new(Scenario::tidied())),
+            "switch-fenced" => HistoryKind::Switch { ledger: false },
+            "switch-ledger" => HistoryKind::Switch { ledger: true },
+            _ => return None,
+        })
+    }
+
+    /// Items on their way by this protocol.
+    pub fn of(protocol: Protocol) -> HistoryKind {
+        HistoryKind::Items(Box::new(Scenario::of(protocol)))
+    }
+}
+
 /// A retrofit, ready for any number of histories.
 pub struct Scenario {
     /// Its protocol.

@@ -10,11 +10,10 @@
 //! - `scene` is the retrofit, `world` are tables, streams and what writers wrote, `shards` the streams' shards;
 //! - `carry` moves the functions on, `operate` drives the core's own operator, `passes` are backfills and comparisons, `turned` is what
 //!   a turn means for writers;
-//! - [`mutant`] is how the protocol is weakened; `weaken` does it to the operator, `judge` says what is wrong.
+//! - `weaken` weakens the operator, `judge` says what is wrong.
 
 mod carry;
 mod judge;
-pub mod mutant;
 mod operate;
 mod passes;
 mod play;
@@ -25,43 +24,23 @@ mod weaken;
 mod work;
 mod world;
 
-use std::collections::BTreeMap;
-
-pub use mutant::SwitchMutant;
-
-use super::Violation;
-
-/// What came of a history.
-pub struct SwitchHistory {
-    /// The violation, if there is one.
-    pub wrong: Option<Violation>,
-    /// How often writers were moved, in either direction.
-    pub moves: u64,
-    /// How many late writes there were, and how many of them are noted.
-    pub late: (u64, u64),
-    /// How often the weakened protocol made a difference.
-    pub bites: u64,
-    /// How operations ended, by the kind of end and its code.
-    pub outcomes: BTreeMap<String, u64>,
-    /// What happened, if it was asked for.
-    pub trace: Vec<String>,
-}
+use super::mutant::Mutant;
+use super::truth::Violation;
 
 /// Can the target's key move in the history of this seed?
-pub fn has_ledger(seed: u64) -> bool {
+pub(super) fn has_ledger(seed: u64) -> bool {
     scene::Layout::of(seed) != scene::Layout::Fixed
 }
 
-/// Plays the history of this seed.
-pub fn history(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> SwitchHistory {
+/// Plays the history of this seed: the violation, the moves of writers with late writes and those noted, what the weakened protocol
+/// made different, and the trace.
+pub(super) fn history(
+    seed: u64,
+    mutant: Option<Mutant>,
+    trace: bool,
+) -> (Option<Violation>, [u64; 3], u64, Vec<String>) {
     let mut world = world::World::new(seed, mutant, trace);
     let wrong = world.play().err();
-    SwitchHistory {
-        wrong,
-        moves: world.moves,
-        late: world.late_writes(),
-        bites: world.bites,
-        outcomes: world.outcomes,
-        trace: world.trace.unwrap_or_default(),
-    }
+    let (late, noted) = world.late_writes();
+    (wrong, [world.moves, late, noted], world.bites, world.trace.unwrap_or_default())
 }

@@ -2,8 +2,8 @@
 //! items. Their last writes must be there at the end.
 
 use keyfold_core::retrofit::TableRole;
-use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
+use keyfold_core::value::AttributeValue;
 
 use super::check::is_foreign;
 use super::fault::WriterAction;
@@ -12,6 +12,7 @@ use super::state::SimulationState;
 use super::store::place;
 use super::truth::Violation;
 use super::work::short;
+use crate::generated::messy::without_marks;
 
 impl SimulationState<'_> {
     /// A writer of the target does something, or not. `while_cleaning`: between the read of an item and the write that cleans it.
@@ -62,10 +63,4 @@ impl SimulationState<'_> {
         }
         Ok(())
     }
-}
-
-fn without_marks(item: &Item) -> Item {
-    let mut item = item.clone();
-    item.retain(|name, _| !OWN_ATTRIBUTES.contains(&name.as_str()));
-    item
 }

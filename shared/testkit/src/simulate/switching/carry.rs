@@ -5,16 +5,16 @@ use std::rc::Rc;
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::retrofit::attributes::REMOVING_ATTRIBUTE;
 use keyfold_core::retrofit::control::{Direction, PARTITION, Phase};
-use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Action, Epoch, Fence, Guard, ItemTask, Job, LedgerRow, Quarantined, Request, Response, SequenceNumber,
-    TableRole, TaskResult, TaskStep, Tracking, Write, control,
+    Action, Guard, ItemTask, Job, LedgerRow, Quarantined, Request, Response, TableRole, TaskResult, TaskStep,
+    Tracking, Write, control,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::mutant::Mutant;
 use super::super::work::writes;
-use super::mutant::SwitchMutant;
 use super::scene::{Due, Jobs, KEYS, Layout, control_partition, index, other};
+use super::weaken::newest_fence;
 use super::work::{Errand, Look, Work, Zombie};
 use super::world::PassRun;
 use super::world::{LateWrite, World, natural, number_of};
@@ -83,7 +83,7 @@ impl World {
                 let last = &self.streams[index(side)][records[count - 1]].record;
                 let given_up = self.faults.discards && self.random.chance(6);
                 let task = if given_up { job.discard(last) } else { job.apply(last) };
-                let forgotten = given_up && self.bites(SwitchMutant::DiscardForgotten);
+                let forgotten = given_up && self.bites(Mutant::DiscardForgotten);
                 if forgotten || self.misses(side, first) {
                     records.iter().for_each(|at| self.streams[index(side)][*at].dealt_with = true);
                     return;
@@ -105,7 +105,7 @@ impl World {
     /// Is this record from before a weakened way back noticed that writers were let in?
     fn misses(&mut self, side: Direction, record: usize) -> bool {
         let early = self.streams[index(side)][record].visible_at < self.let_in_at + NOTICE_TURNS;
-        side == Direction::Reverse && early && self.bites(SwitchMutant::ReverseFromLatest)
+        side == Direction::Reverse && early && self.bites(Mutant::ReverseFromLatest)
     }
 
     /// What becomes of records, by what a function remembers of the row; and the row's version, if it remembers one.
@@ -140,12 +140,12 @@ impl World {
     fn delivery(&mut self, side: Direction) -> Due {
         let jobs = Jobs::of(&self.head);
         match jobs.due(side) {
-            Due::Late { .. } if self.bites(SwitchMutant::LateIgnored) => Due::Nothing,
-            Due::Late { .. } if side == Direction::Forward && self.bites(SwitchMutant::CarriesOn) => {
+            Due::Late { .. } if self.bites(Mutant::LateIgnored) => Due::Nothing,
+            Due::Late { .. } if side == Direction::Forward && self.bites(Mutant::CarriesOn) => {
                 Due::Carry(Rc::clone(&jobs.there))
             }
             Due::Nothing if self.head.phase == Phase::Settled && side == Direction::Forward => {
-                match self.bites(SwitchMutant::CarriesOn) {
+                match self.bites(Mutant::CarriesOn) {
                     true => Due::Carry(Rc::clone(&jobs.there)),
                     false => Due::Nothing,
                 }
@@ -184,7 +184,7 @@ impl World {
     /// A person takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
         let switched = self.head.phase == Phase::Reversed;
-        let forward = switched && self.bites(SwitchMutant::RepairsForward);
+        let forward = switched && self.bites(Mutant::RepairsForward);
         let phase = if forward { Phase::Tidy } else { self.head.phase };
         let (job, lead) = match phase {
             Phase::Running | Phase::Tidying | Phase::Tidy => {
@@ -322,7 +322,7 @@ impl World {
         }
         if self.faults.refusals && puts_an_item(&work.request) && self.random.chance(3) {
             self.note(|| "  the item is refused".to_owned());
-            if self.bites(SwitchMutant::RefusalForgotten) {
+            if self.bites(Mutant::RefusalForgotten) {
                 return self.over(work.errand.records, true);
             }
             return self.respond(work, Response::Rejected("item-too-large".to_owned()));
@@ -378,7 +378,7 @@ impl World {
     fn skipped(&mut self, work: &Work) -> Option<Response> {
         if work.errand.late.is_some()
             && matches!(work.request, Request::Transact(_))
-            && self.bites(SwitchMutant::LateStays)
+            && self.bites(Mutant::LateStays)
         {
             return Some(Response::Written);
         }
@@ -395,7 +395,7 @@ impl World {
         };
         let partition = partition(&work.request)?;
         match &work.request {
-            Request::Write(_) if partition.starts_with("late#") && self.bites(SwitchMutant::LateNotNoted) => {
+            Request::Write(_) if partition.starts_with("late#") && self.bites(Mutant::LateNotNoted) => {
                 Some(Response::Written)
             }
             Request::Get { .. } if partition.starts_with("ledger#") => self.unread(work, &partition),
@@ -407,12 +407,12 @@ impl World {
     fn image_of(&mut self, work: &Work) -> Option<Option<Item>> {
         let Request::Get { role: TableRole::Source, key } = &work.request else { return None };
         let (side, records) = work.errand.records.as_ref().filter(|_| work.errand.late.is_none())?;
-        if !self.has(SwitchMutant::RecordImage) {
+        if !self.has(Mutant::RecordImage) {
             return None;
         }
         let image = self.streams[index(*side)][*records.last()?].record.new.clone();
         let there = self.at(*side, key).cloned();
-        (image != there && self.bites(SwitchMutant::RecordImage)).then_some(image)
+        (image != there && self.bites(Mutant::RecordImage)).then_some(image)
     }
 
     /// Where keys can move: what a weakened protocol reads of an item that has a place, or of the row of a place that is left.
@@ -421,11 +421,11 @@ impl World {
         let (side, records) = work.errand.records.as_ref().filter(|_| work.errand.late.is_none())?;
         let own = self.streams[index(*side)][*records.last()?].record.key.clone();
         match role {
-            TableRole::Source if *key != own && self.has(SwitchMutant::HolderUnread) => {
+            TableRole::Source if *key != own && self.has(Mutant::HolderUnread) => {
                 self.bites += u64::from(self.at(*side, key).is_some());
                 Some(None)
             }
-            TableRole::Control if self.has(SwitchMutant::OneSidedCounts) => {
+            TableRole::Control if self.has(Mutant::OneSidedCounts) => {
                 let place = format!("ledger#{}#", work.errand.job.mapping().other_rows_name());
                 let mut row = self.row(key).filter(|_| control_partition(key).starts_with(&place))?.clone();
                 let named = self.row_of_key(*side, &own).and_then(LedgerRow::read)?.target?;
@@ -454,19 +454,15 @@ impl World {
         let former =
             partition.starts_with(&format!("ledger#{}#", work.errand.job.mapping().other_rows_name()));
         if former {
-            return self.bites(SwitchMutant::FormerRowIgnored).then_some(Response::Item(None));
+            return self.bites(Mutant::FormerRowIgnored).then_some(Response::Item(None));
         }
         let deleted = self.streams[index(side)][record].record.new.is_none();
-        if !deleted || !self.has(SwitchMutant::DeletionIsOwn) {
+        if !deleted || !self.has(Mutant::DeletionIsOwn) {
             return None;
         }
         self.bites += 1;
         // A row that is newer than anything.
-        let digits = "9".repeat(SEQUENCE_DIGITS);
-        let (Some(epoch), Ok(sequence)) = (Epoch::new(Epoch::MAX), SequenceNumber::parse(&digits)) else {
-            unreachable!("both are the last that there can be")
-        };
-        let fence = Fence::of_record(epoch, sequence);
+        let fence = newest_fence();
         let mut row = Item::default();
         row.insert(control::FENCE.to_owned(), fence.value());
         row.insert(control::REMOVED.to_owned(), fence.value());
@@ -485,12 +481,12 @@ impl World {
             let is_moving = self.scene.layout != Layout::Fixed;
             let of_place = format!("ledger#{}#", self.mapping_from(lead).other_rows_name());
             let of_place = is_moving && partition.starts_with(&of_place);
-            if of_place && self.has(SwitchMutant::PlaceRowKept) {
+            if of_place && self.has(Mutant::PlaceRowKept) {
                 self.bites += 1;
                 continue;
             }
             let mut write = write.clone();
-            if is_moving && self.has(SwitchMutant::FreedUnguarded) && is_freeing(&write, of_place) {
+            if is_moving && self.has(Mutant::FreedUnguarded) && is_freeing(&write, of_place) {
                 let there = match write.role {
                     TableRole::Control => self.row(super::super::store::key_in(&write.action)),
                     _ => self.at(other(lead), super::super::store::key_in(&write.action)),
@@ -498,13 +494,13 @@ impl World {
                 self.bites += u64::from(!write.guard.holds(there));
                 write.guard = anything();
             }
-            if partition.starts_with("ledger#") && self.has(SwitchMutant::NoRowGuard) {
+            if partition.starts_with("ledger#") && self.has(Mutant::NoRowGuard) {
                 let holds = write.guard.holds(self.row(super::super::store::key_in(&write.action)));
                 self.bites += u64::from(!holds);
                 write.guard = anything();
             }
             // It is deleted at once.
-            if self.gives_fence(lead, &write) && self.bites(SwitchMutant::FenceSkipped) {
+            if self.gives_fence(lead, &write) && self.bites(Mutant::FenceSkipped) {
                 write.action = Action::Delete(super::super::store::key_in(&write.action).clone());
             }
             sent.push(write);

@@ -10,8 +10,8 @@ use keyfold_core::retrofit::operate::{
 use keyfold_core::retrofit::{Request, Response, TableRole, TaskResult, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::mutant::Mutant;
 use super::super::store::key_in;
-use super::mutant::SwitchMutant;
 use super::scene::{Jobs, index, is_asked};
 use super::world::{Operator, SwitchFaults, World, failure, side};
 
@@ -37,13 +37,11 @@ impl World {
     /// Performs some effects of this operator.
     pub(super) fn operate(&mut self, at: usize) {
         self.refresh_open();
-        if self.head.phase == Phase::Closing
-            && self.has(SwitchMutant::SettledFromClosing)
-            && self.random.chance(5)
+        if self.head.phase == Phase::Closing && self.has(Mutant::SettledFromClosing) && self.random.chance(5)
         {
             return self.settle_from_closing(at);
         }
-        if self.head.phase.is_stop() && self.has(SwitchMutant::LiftedInStop) && self.random.chance(5) {
+        if self.head.phase.is_stop() && self.has(Mutant::LiftedInStop) && self.random.chance(5) {
             return self.lift_in_stop(at);
         }
         if self.operators[at].sleeps_until > self.turns && !self.ending {
@@ -174,7 +172,7 @@ impl World {
         };
         // An operator with a pass waits for a retry.
         if self.head.since.is_some() && is_under_way && self.operators[at].pass.is_none() {
-            return self.bites(SwitchMutant::NoWait);
+            return self.bites(Mutant::NoWait);
         }
         if self.head.since.is_some() && (tidies || self.head.phase == Phase::Finalising) {
             // No request of an earlier phase is in flight, so the clock moves to the end of the wait.
@@ -310,7 +308,7 @@ impl World {
         let mut world = self.clone();
         (world.control, world.head) = (control.clone(), head.clone());
         world.faults = SwitchFaults::default();
-        if self.has(SwitchMutant::RestoreUnseen) {
+        if self.has(Mutant::RestoreUnseen) {
             self.bites += 1;
             world.doors.tags = [None, None];
         }
@@ -336,7 +334,6 @@ impl World {
         if is_compared && (outcome.end == End::Done || !outcome.gates.is_empty()) {
             self.lost_at.take_if(|lost_at| *lost_at <= operator.started);
         }
-        *self.outcomes.entry(format!("{:?} {}", outcome.end, outcome.code)).or_default() += 1;
         let is_blocked = !outcome.gates.is_empty() && outcome.gates.iter().all(by_quarantine);
         // Nothing else happened since the operation began.
         if operator.switches && is_blocked && operator.started == self.turns && self.can_release() {
@@ -384,7 +381,7 @@ impl World {
             let side = self.apps_at;
             let open = !self.doors.is_closed(side, self.turns) && side == self.truth_of;
             // A weakened operator goes by the second of the row.
-            if !open && self.open.is_some() && !self.has(SwitchMutant::EarlyLook) {
+            if !open && self.open.is_some() && !self.has(Mutant::EarlyLook) {
                 self.stopped_at = [0, 1].map(|at| self.streams[at].len());
             }
             self.open = open.then_some(side);
@@ -423,8 +420,8 @@ impl World {
                 let lead = if job.mapping().is_reverse() { Direction::Reverse } else { Direction::Forward };
                 let carried = tasks.iter().map(|task| {
                     let is_unseen =
-                        self.has(SwitchMutant::ClosedUnseen) && format!("{task:?}").contains("Late(Late");
-                    match is_unseen && self.bites(SwitchMutant::ClosedUnseen) {
+                        self.has(Mutant::ClosedUnseen) && format!("{task:?}").contains("Late(Late");
+                    match is_unseen && self.bites(Mutant::ClosedUnseen) {
                         true => TaskResult::Superseded,
                         false => self.carry_to_the_end(task.clone(), job, lead),
                     }
@@ -466,7 +463,7 @@ impl World {
     fn facts(&mut self, role: TableRole) -> TableFacts {
         let arn = format!("arn:{:?}", side(role));
         let stream = match side(role) {
-            Direction::Reverse if self.head.phase.is_stop() && self.has(SwitchMutant::StreamUnchecked) => {
+            Direction::Reverse if self.head.phase.is_stop() && self.has(Mutant::StreamUnchecked) => {
                 let followed = self.head.reverse_stream.as_ref().map(|back| back.stream.clone());
                 let stream =
                     self.stopping_stream.clone().or(followed).unwrap_or_else(|| self.stream_name(side(role)));

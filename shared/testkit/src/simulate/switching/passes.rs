@@ -12,7 +12,7 @@ use keyfold_core::retrofit::{
 };
 use keyfold_core::value::Item;
 
-use super::mutant::SwitchMutant;
+use super::super::mutant::Mutant;
 use super::scene::{Jobs, KEYS, index, other};
 use super::world::{PassRun, World, failure, side};
 
@@ -156,7 +156,7 @@ impl World {
     pub(super) fn store_head(&mut self, at: usize, write: &Write, notes: &mut Vec<String>) -> Response {
         let Action::Put(row) = &write.action else { unreachable!("a row is put") };
         let there = self.head_row();
-        if !write.guard.holds(Some(&there)) && !self.bites(SwitchMutant::HeadUnguarded) {
+        if !write.guard.holds(Some(&there)) && !self.bites(Mutant::HeadUnguarded) {
             return Response::Refused(ItemSeen::Unknown);
         }
         let Ok(mut next) = RetrofitState::read(&self.head.retrofit, Some(row)) else {

@@ -4,10 +4,8 @@ use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
-use super::scene::Layout;
-use super::scene::{KEYS, VALUES, index, text};
-use super::world::Operator;
-use super::world::{MOVES_MAX, World};
+use super::scene::{KEYS, Layout, VALUES, index, text};
+use super::world::{MOVES_MAX, Operator, SwitchFaults, World};
 
 /// Turns of a history.
 const TURNS_MAX: usize = 1_200;
@@ -28,28 +26,9 @@ impl World {
             self.turn();
             self.check()?;
         }
-        self.faults.duplicates = false;
-        self.faults.crashes = false;
-        self.faults.zombies = false;
-        self.faults.leaks = false;
-        self.faults.hidden = false;
-        self.faults.flood = false;
-        self.faults.operators = false;
-        self.faults.no_inverse = false;
-        self.faults.hesitant = false;
+        let SwitchFaults { lost, full, clocks, empty_pages, .. } = self.faults;
+        self.faults = SwitchFaults { lost, full, clocks, empty_pages, ..SwitchFaults::default() };
         self.doubts = 2;
-        self.faults.expiry = false;
-        self.faults.old_copies = false;
-        self.faults.discards = false;
-        self.faults.conflicts = false;
-        self.faults.remembered = false;
-        self.faults.sleeps = false;
-        self.faults.refusals = false;
-        self.faults.streams = false;
-        self.faults.throttles = false;
-        self.faults.rights = false;
-        self.faults.splits = false;
-        self.faults.restores = false;
         self.ending = true;
         self.operators[1] = Operator::default();
         for _ in 0..END_TURNS_MAX {

@@ -5,7 +5,7 @@ use keyfold_core::retrofit::operate::{
     Failure, FailureKind, Reply, Shard, ShardPage, ShardPosition, StreamedChange,
 };
 
-use super::mutant::SwitchMutant;
+use super::super::mutant::Mutant;
 use super::scene::{index, other};
 use super::world::{Published, SimulatedShard, World, failure};
 
@@ -124,7 +124,7 @@ impl World {
         let differs =
             |record: &usize| self.is_seen(side, *record) != (stream[*record].visible_at <= self.turns);
         let weakened = self.mutant.is_some() && all.iter().any(differs);
-        let skips = matches!(self.mutant, Some(SwitchMutant::OwnUnseen | SwitchMutant::LateUnseen));
+        let skips = matches!(self.mutant, Some(Mutant::OwnUnseen | Mutant::LateUnseen));
         // A weakened operator sees a record that is behind one that is not published yet.
         let in_shard = all.len();
         let all: Vec<usize> =
@@ -164,8 +164,8 @@ impl World {
         let closed = self.head.phase.direction() != Some(side);
         let own = !self.leaked.contains(&(index(side), record));
         match self.mutant {
-            Some(SwitchMutant::OwnUnseen) => visible || (closed && own),
-            Some(SwitchMutant::LateUnseen) => {
+            Some(Mutant::OwnUnseen) => visible || (closed && own),
+            Some(Mutant::LateUnseen) => {
                 let since = self.head.turned_at.unwrap_or(0);
                 let named =
                     |record: &Published| record.number == published.number && record.written_at >= since;
@@ -180,8 +180,8 @@ impl World {
         let open = self.head.phase.direction() == Some(side);
         let stop = self.head.phase.is_stop() && self.operators[at].switches;
         let blind = match self.mutant {
-            Some(SwitchMutant::NotDrained) => stop && open,
-            Some(SwitchMutant::SecondLookSkipped) => self.operators[at].stale.is_some(),
+            Some(Mutant::NotDrained) => stop && open,
+            Some(Mutant::SecondLookSkipped) => self.operators[at].stale.is_some(),
             _ => false,
         };
         let blind = blind && self.head.phase != Phase::Tidy;

@@ -5,8 +5,8 @@ use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{Action, Epoch, Fence, Generation, SequenceNumber, seal};
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::mutant::Mutant;
 use super::super::store::key_in;
-use super::mutant::SwitchMutant;
 use super::scene::{Layout, control_partition, index};
 use super::world::World;
 
@@ -22,7 +22,7 @@ impl World {
                 self.open = None;
             }
             self.stopped_at = [0, 1].map(|at| self.streams[at].len());
-            if self.bites(SwitchMutant::PauseUncounted) {
+            if self.bites(Mutant::PauseUncounted) {
                 self.operators[at].frozen_ms = Some(self.now_ms(at));
             }
         }
@@ -56,10 +56,8 @@ impl World {
 
     fn is_weakly_sealed(&self, before: &RetrofitState) -> bool {
         match self.mutant {
-            Some(
-                SwitchMutant::OpenBeforeSeals | SwitchMutant::HalfSealed | SwitchMutant::TakenBackUnsealed,
-            ) => true,
-            Some(SwitchMutant::ReturnUnsealed) => before.phase == Phase::Returning,
+            Some(Mutant::OpenBeforeSeals | Mutant::HalfSealed | Mutant::TakenBackUnsealed) => true,
+            Some(Mutant::ReturnUnsealed) => before.phase == Phase::Returning,
             _ => false,
         }
     }
@@ -77,8 +75,8 @@ impl World {
     pub(super) fn weaken_head(&mut self, next: &mut RetrofitState) {
         let asked = next.reverse_stream.clone();
         match (self.mutant, next.phase) {
-            (Some(SwitchMutant::ReverseUnusable), Phase::Reversed) => next.reverse_stream = None,
-            (Some(SwitchMutant::ReturnForgets), Phase::Reversed) if self.head.phase == Phase::Returning => {
+            (Some(Mutant::ReverseUnusable), Phase::Reversed) => next.reverse_stream = None,
+            (Some(Mutant::ReturnForgets), Phase::Reversed) if self.head.phase == Phase::Returning => {
                 next.reverse_stream = None;
             }
             _ => return,
@@ -94,16 +92,16 @@ impl World {
         let partition = control_partition(key);
         let Some(number) = partition.strip_prefix("seal#") else { return false };
         let number: u16 = number.rsplit('#').next().and_then(|text| text.parse().ok()).unwrap_or(0);
-        if number == 0 && self.head.phase.is_stop() && self.has(SwitchMutant::SecondLookSkipped) {
+        if number == 0 && self.head.phase.is_stop() && self.has(Mutant::SecondLookSkipped) {
             // From here on it goes by what it saw before.
             let stale = Box::new(self.clone());
             self.operators[at].stale = Some(stale);
         }
         match self.mutant {
-            Some(SwitchMutant::OpenBeforeSeals) => true,
-            Some(SwitchMutant::HalfSealed) => number >= seal::SEALS / 2,
-            Some(SwitchMutant::ReturnUnsealed) => self.head.phase == Phase::Returning,
-            Some(SwitchMutant::TakenBackUnsealed) => self.operators[at].gives_back,
+            Some(Mutant::OpenBeforeSeals) => true,
+            Some(Mutant::HalfSealed) => number >= seal::SEALS / 2,
+            Some(Mutant::ReturnUnsealed) => self.head.phase == Phase::Returning,
+            Some(Mutant::TakenBackUnsealed) => self.operators[at].gives_back,
             _ => false,
         }
     }
@@ -115,10 +113,10 @@ impl World {
             _ => None,
         };
         match self.mutant {
-            Some(SwitchMutant::NoSeal) => true,
-            Some(SwitchMutant::RepairsUnsealed) => generation == Some(Generation::UNTIDIED.number()),
+            Some(Mutant::NoSeal) => true,
+            Some(Mutant::RepairsUnsealed) => generation == Some(Generation::UNTIDIED.number()),
             // With a ledger, the target is tidy in the first generation.
-            Some(SwitchMutant::TidyingUnsealed) => {
+            Some(Mutant::TidyingUnsealed) => {
                 self.scene.layout == Layout::Fixed && generation == Some(Generation::FIRST.number())
             }
             _ => false,
@@ -128,22 +126,27 @@ impl World {
     /// A row of an item as a weakened operator reads it.
     pub(super) fn weaken_row(&mut self, key: &Item, row: &mut Option<Item>) {
         let partition = control_partition(key);
-        let drains = self.head.phase.is_stop() && self.has(SwitchMutant::DrainByPresence);
+        let drains = self.head.phase.is_stop() && self.has(Mutant::DrainByPresence);
         if !partition.starts_with("ledger#") || !drains {
             return;
         }
-        let digits = "9".repeat(SEQUENCE_DIGITS);
-        let (Some(epoch), Ok(sequence)) = (Epoch::new(Epoch::MAX), SequenceNumber::parse(&digits)) else {
-            unreachable!("both are the last that there can be")
-        };
         if let Some(row) = row {
             self.bites += 1;
-            row.insert(control::FENCE.to_owned(), Fence::of_record(epoch, sequence).value());
+            row.insert(control::FENCE.to_owned(), newest_fence().value());
         }
     }
 
     /// Is this record too young for an operator that does not wait for what was written after the stop?
     pub(super) fn is_too_young(&self, side: Direction, record: usize) -> bool {
-        self.has(SwitchMutant::EarlyLook) && record >= self.stopped_at[index(side)]
+        self.has(Mutant::EarlyLook) && record >= self.stopped_at[index(side)]
     }
+}
+
+/// A fence that is newer than any.
+pub(super) fn newest_fence() -> Fence {
+    let digits = "9".repeat(SEQUENCE_DIGITS);
+    let (Some(epoch), Ok(sequence)) = (Epoch::new(Epoch::MAX), SequenceNumber::parse(&digits)) else {
+        unreachable!("both are the last that there can be")
+    };
+    Fence::of_record(epoch, sequence)
 }

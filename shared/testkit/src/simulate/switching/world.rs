@@ -15,9 +15,9 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
+use super::super::mutant::Mutant;
 use super::super::store::{ItemStore, key_in, outcome};
 use super::super::work::{line, short};
-use super::mutant::SwitchMutant;
 use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other, text};
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
@@ -136,12 +136,10 @@ pub(super) struct TrueWrite {
 pub(super) struct World {
     pub(super) random: Random,
     pub(super) faults: SwitchFaults,
-    pub(super) mutant: Option<SwitchMutant>,
+    pub(super) mutant: Option<Mutant>,
     pub(super) bites: u64,
     pub(super) moves: u64,
     pub(super) trace: Option<Vec<String>>,
-    /// How operations ended.
-    pub(super) outcomes: BTreeMap<String, u64>,
     pub(super) turns: u64,
     /// Seconds of long waits. Otherwise a turn is a second.
     pub(super) waited_seconds: u64,
@@ -218,7 +216,7 @@ pub(super) struct World {
 
 impl World {
     /// A target that is tidy, and as the source says.
-    pub(super) fn new(seed: u64, mutant: Option<SwitchMutant>, trace: bool) -> World {
+    pub(super) fn new(seed: u64, mutant: Option<Mutant>, trace: bool) -> World {
         let mut random = Random::new(seed);
         let mut fault = |percent| random.chance(percent);
         let faults = SwitchFaults {
@@ -264,7 +262,7 @@ impl World {
         layout: Layout,
         mut random: Random,
         faults: SwitchFaults,
-        mutant: Option<SwitchMutant>,
+        mutant: Option<Mutant>,
         trace: bool,
     ) -> World {
         let scene = Scene::of(layout);
@@ -277,7 +275,6 @@ impl World {
             bites: 0,
             moves: 0,
             trace: trace.then(Vec::new),
-            outcomes: BTreeMap::new(),
             turns: 0,
             waited_seconds: 0,
             scene,
@@ -349,7 +346,7 @@ impl World {
         if side == Direction::Forward {
             self.lost_at = Some(self.turns);
         }
-        if side == Direction::Forward || !self.bites(SwitchMutant::EpochStays) {
+        if side == Direction::Forward || !self.bites(Mutant::EpochStays) {
             self.stream_numbers[at] += 1;
         }
         self.note(|| format!("the table of {side:?} gets another stream"));
@@ -422,12 +419,12 @@ impl World {
         BASE_SECONDS + self.turns + self.waited_seconds
     }
 
-    pub(super) fn has(&self, mutant: SwitchMutant) -> bool {
+    pub(super) fn has(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
     /// The same; and then it makes a difference now.
-    pub(super) fn bites(&mut self, mutant: SwitchMutant) -> bool {
+    pub(super) fn bites(&mut self, mutant: Mutant) -> bool {
         let bites = self.has(mutant);
         self.bites += u64::from(bites);
         if bites {
