@@ -3,6 +3,7 @@
 //! The value is true, false or unknown. An entity whose own conditions are false is excluded; if they are unknown, it
 //! stays.
 
+use super::path::SmallList;
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::{AttributeValue, equal};
 
@@ -45,8 +46,11 @@ enum Fact<'a> {
     /// The item lacks it.
     Absent,
     /// It has one of these values.
-    OneOf(Vec<&'a AttributeValue>),
+    OneOf(SmallList<&'a AttributeValue>),
 }
+
+/// Room for the facts about the attributes of a few clauses and of one entity.
+const FACTS_GUESSED: usize = 16;
 
 /// The facts about an item.
 #[derive(Debug, Clone, Default)]
@@ -63,14 +67,18 @@ impl<'a> Certain<'a> {
         absent: impl IntoIterator<Item = &'a str>,
         clauses: impl Iterator<Item = &'a Condition> + Clone,
     ) -> Certain<'a> {
-        let mut certain = Certain::default();
-        present.into_iter().for_each(|name| certain.learn(name, Fact::Present));
-        absent.into_iter().for_each(|name| certain.learn(name, Fact::Absent));
+        let mut certain = Certain { known: Vec::with_capacity(FACTS_GUESSED), is_impossible: false };
         for clause in clauses.clone() {
             if let Condition::Is(path, comparison) = clause {
                 certain.learn_comparison(path, comparison);
             }
         }
+        // Of most entities a clause excludes every item, and the attributes are many.
+        if certain.is_impossible {
+            return certain;
+        }
+        present.into_iter().for_each(|name| certain.learn(name, Fact::Present));
+        absent.into_iter().for_each(|name| certain.learn(name, Fact::Absent));
         // Each clause must agree with the facts from the others: an `=` excludes a range, an `in` can lose values.
         certain.is_impossible |= clauses.into_iter().any(|clause| certain.says(clause) == Certainty::Fails);
         certain
@@ -78,7 +86,7 @@ impl<'a> Certain<'a> {
 
     fn learn_comparison(&mut self, path: &'a Path, comparison: &'a Comparison) {
         let known = match (path.as_attribute(), comparison) {
-            (Some(_), Comparison::Equal(value)) => Fact::OneOf(vec![value]),
+            (Some(_), Comparison::Equal(value)) => Fact::OneOf(SmallList::from_iter([value])),
             (Some(_), Comparison::In(values)) => Fact::OneOf(values.iter().collect()),
             (Some(_), Comparison::Exists(false)) => Fact::Absent,
             (None, Comparison::Exists(false)) => return,

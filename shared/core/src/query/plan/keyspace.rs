@@ -328,7 +328,10 @@ impl<'m> Keyspace<'m> {
     pub(super) fn could_hold(&self, partition: &Partition<'_>, sort: &[KeyCondition<'_>]) -> bool {
         let partition_fits = self.partition.iter().zip(partition.iter()).all(|(key, (_, given))| {
             match (self.value_source(key), given) {
-                (KeyValueSource::Folded(template), AttributeValue::S(key)) => template.unfold(key).is_ok(),
+                // Nearly all other entities have another prefix, which is found without an error's text.
+                (KeyValueSource::Folded(template), AttributeValue::S(key)) => {
+                    key.starts_with(template.literal_prefix()) && template.unfold(key).is_ok()
+                }
                 _ => true,
             }
         });
