@@ -1,7 +1,6 @@
 //! The execution of a plan: the next requests, and finally the answer.
 
 use std::borrow::Borrow;
-use std::sync::Arc;
 
 use super::answer::{Answer, Run};
 use super::budget::RunOptions;
@@ -9,7 +8,7 @@ use super::error::AnswerError;
 use super::lanes::{Fill, Filled, Lanes};
 use super::merged::Merged;
 use super::position::{Position, Start, start};
-use super::reader::{PageSource, Reader};
+use super::reader::PageSource;
 use super::reader::{ReadRequest, ReadResponse};
 use super::sequential::Sequential;
 use super::sorted::Counted;
@@ -28,8 +27,8 @@ pub enum Next {
 }
 
 /// The page source of each access of a plan.
-pub fn page_sources(table: &Table, plan: &QueryPlan) -> Result<Vec<Arc<PageSource>>, AnswerError> {
-    plan.accesses.iter().map(|access| Ok(Reader::new(table, plan, access)?.asked)).collect()
+pub fn page_sources(table: &Table, plan: &QueryPlan) -> Result<Vec<PageSource>, AnswerError> {
+    plan.accesses.iter().map(|access| PageSource::of(table, plan, access)).collect()
 }
 
 /// The execution of a plan. `T` is the table and `P` the plan, borrowed or owned.

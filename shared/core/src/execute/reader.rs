@@ -10,7 +10,7 @@ use super::shape::Shape;
 use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::Condition;
 use crate::model::Table;
-use crate::query::expression::{Expressions, expressions};
+use crate::query::expression::expressions;
 use crate::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
 use crate::query::{QueryPlan, own};
 use crate::value::Item;
@@ -46,27 +46,12 @@ impl Reader {
             access.filter.is_always() && (access.recheck.is_always() || access.hydration != Hydration::None);
         let access = own::without_tombstones(table, access).into_owned();
         let wanted = wanted(table, plan, &access, &shape);
-        let sent = match access.hydration {
-            Hydration::None => wanted.as_deref(),
-            // The entry is read only for the item's key.
-            Hydration::ByKey => Some(shape.names()),
-            // With a projection expression DynamoDB would return only the attributes in the index.
-            Hydration::Fetched => None,
-        };
-        let only_number = counts_by_number(plan, &access);
-        let mut sent = expressions(&access, if only_number { None } else { sent });
-        let fetch = match sent.projection.take() {
-            _ if only_number => Fetch::Count,
-            Some(projection) => Fetch::Expression(projection),
-            None if access.hydration == Hydration::Fetched => Fetch::All,
-            None => Fetch::Projected,
-        };
+        let asked = Arc::new(PageSource::new(plan, &access, &shape, wanted.as_deref()));
         let get = match access.hydration {
             Hydration::ByKey => batch_get(plan, wanted.as_deref()),
             Hydration::None | Hydration::Fetched => BatchGet::default(),
         };
         let is_of_one_item = asks_for_one_item(table, &access);
-        let asked = Arc::new(PageSource::new(plan, &access, sent, fetch));
         Ok(Reader { access, shape, gives_all, is_of_one_item, asked, get })
     }
 
@@ -97,7 +82,31 @@ impl Reader {
 }
 
 impl PageSource {
-    fn new(plan: &QueryPlan, access: &Access, sent: Expressions, fetch: Fetch) -> PageSource {
+    /// The page source of a plan's access.
+    pub(super) fn of(table: &Table, plan: &QueryPlan, access: &Access) -> Result<PageSource, AnswerError> {
+        let shape = Shape::of(table, &access.source)?;
+        let access = own::without_tombstones(table, access);
+        let wanted = wanted(table, plan, &access, &shape);
+        Ok(PageSource::new(plan, &access, &shape, wanted.as_deref()))
+    }
+
+    /// `access`: with tombstones excluded. `wanted`: the attributes to read of an item; `None`: all.
+    fn new(plan: &QueryPlan, access: &Access, shape: &Shape, wanted: Option<&[String]>) -> PageSource {
+        let sent = match access.hydration {
+            Hydration::None => wanted,
+            // The entry is read only for the item's key.
+            Hydration::ByKey => Some(shape.names()),
+            // With a projection expression DynamoDB would return only the attributes in the index.
+            Hydration::Fetched => None,
+        };
+        let only_number = counts_by_number(plan, access);
+        let sent = expressions(access, if only_number { None } else { sent });
+        let fetch = match sent.projection {
+            _ if only_number => Fetch::Count,
+            Some(projection) => Fetch::Expression(projection),
+            None if access.hydration == Hydration::Fetched => Fetch::All,
+            None => Fetch::Projected,
+        };
         let page = PageRequest {
             table: plan.table_name.to_string(),
             index: access.source.index().map(str::to_owned),

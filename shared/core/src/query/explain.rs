@@ -89,14 +89,14 @@ pub fn rejected(all: &[RejectedPath]) -> Vec<ExplainedRejection> {
     all.iter()
         .map(|rejected| {
             let path = source(rejected.index.as_deref());
-            let source = if rejected.scan { format!("scan of {path}") } else { path };
+            let source = if rejected.scan { ["scan of ", &path].concat() } else { path };
             ExplainedRejection { source, reason: rejected.reason.to_string() }
         })
         .collect()
 }
 
 fn source(index: Option<&str>) -> String {
-    index.map_or_else(|| "table".to_owned(), |name| format!("index {name}"))
+    index.map_or_else(|| "table".to_owned(), |name| ["index ", name].concat())
 }
 
 fn read(access: &Access) -> ExplainedRead {
@@ -122,16 +122,16 @@ fn read(access: &Access) -> ExplainedRead {
 }
 
 fn delivery(plan: &QueryPlan) -> String {
-    let order = plan
-        .order
-        .iter()
-        .map(|by| format!("{}{}", by.attribute, if by.descending { " descending" } else { "" }))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let mut order = String::new();
+    for (at, by) in plan.order.iter().enumerate() {
+        order.push_str(if at > 0 { ", " } else { "" });
+        order.push_str(&by.attribute);
+        order.push_str(if by.descending { " descending" } else { "" });
+    }
     match (plan.delivery, order.is_empty()) {
         (_, _) if plan.accesses.is_empty() => "no item can match, so nothing is read".to_owned(),
         (Delivery::Sequential, true) => "in the order of the keys".to_owned(),
-        (Delivery::Sequential, false) => format!("by {order}, as the key gives it"),
+        (Delivery::Sequential, false) => ["by ", &order, ", as the key gives it"].concat(),
         (Delivery::Merged, _) => format!("by {order}, merged"),
         (Delivery::SortedInMemory { items_max }, _) => {
             format!("by {order}, sorted in memory (at most {items_max} items)")

@@ -103,15 +103,20 @@ fn hold_name(names: &mut BTreeMap<String, String>, name: &str, out: &mut String)
     if let Some((holder, _)) = names.iter().find(|(_, known)| *known == name) {
         return out.push_str(holder);
     }
-    let holder = format!("#n{}", names.len());
+    let holder = placeholder("#n", names.len());
     out.push_str(&holder);
     names.insert(holder, name.to_owned());
 }
 
 fn hold_value(values: &mut BTreeMap<String, AttributeValue>, value: &AttributeValue, out: &mut String) {
-    let holder = format!(":v{}", values.len());
+    let holder = placeholder(":v", values.len());
     out.push_str(&holder);
     values.insert(holder, value.clone());
+}
+
+/// Without `format!`, which takes several times as long.
+fn placeholder(kind: &str, number: usize) -> String {
+    [kind, &number.to_string()].concat()
 }
 
 /// Names and values unchanged.
