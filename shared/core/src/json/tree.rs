@@ -8,7 +8,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::error::{JsonError, JsonKind};
+use super::error::{JsonError, JsonKind, JsonReason};
 use super::reader::Reader;
 use super::write;
 
@@ -101,7 +101,17 @@ impl Reader<'_> {
             JsonKind::Number => Json::Number(self.number()?.to_owned()),
             JsonKind::Text => Json::Text(self.string()?.into_owned()),
             JsonKind::List => Json::List(self.list_of(Reader::json)?),
-            JsonKind::Object => Json::Object(self.map_of(Reader::json)?.into_iter().collect()),
+            JsonKind::Object => {
+                let mut members = BTreeMap::new();
+                self.object(|reader, name| {
+                    let member = reader.json()?;
+                    match members.insert(name.into_owned(), member) {
+                        None => Ok(()),
+                        Some(_) => Err(reader.error(JsonReason::Duplicate)),
+                    }
+                })?;
+                Json::Object(members)
+            }
         })
     }
 }

@@ -103,12 +103,13 @@ impl Reader<'_> {
     }
 
     fn entity_ids(&self, names: &Json) -> Result<Vec<EntityId>, RequestError> {
-        let wanted = RequestError::Shape { place: "entity".to_owned(), wanted: "a name or a list of names" };
+        let wanted =
+            || RequestError::Shape { place: "entity".to_owned(), wanted: "a name or a list of names" };
         let names = match names {
             Json::List(names) if !names.is_empty() => names.as_slice(),
             name => std::slice::from_ref(name),
         };
-        let id = |name: &Json| Ok(find_entity(self.table, name.as_text().ok_or_else(|| wanted.clone())?)?.0);
+        let id = |name: &Json| Ok(find_entity(self.table, name.as_text().ok_or_else(wanted)?)?.0);
         names.iter().map(id).collect()
     }
 
