@@ -93,10 +93,14 @@ impl From<AnswerError> for Failure {
     }
 }
 
+/// Room for most answers, so that a text seldom grows.
+const TEXT_BYTES: usize = 1 << 10;
+
 /// As JSON.
 pub(crate) fn text(value: &impl Serialize) -> String {
-    match serde_json::to_string(value) {
-        Ok(text) => text,
-        Err(_) => unreachable!("what this crate writes has texts for names and no infinite numbers"),
+    let mut bytes = Vec::with_capacity(TEXT_BYTES);
+    match serde_json::to_writer(&mut bytes, value).map(|()| String::from_utf8(bytes)) {
+        Ok(Ok(text)) => text,
+        _ => unreachable!("what this crate writes has texts for names and no infinite numbers"),
     }
 }
