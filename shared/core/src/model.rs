@@ -189,6 +189,9 @@ impl Table {
 
     /// Two of these entities (of all, where none is named) that give the attribute different types.
     pub fn mixed_type(&self, entities: &[EntityId], name: &str) -> Option<(&Entity, &Entity)> {
+        if entities.len() == 1 {
+            return None;
+        }
         let is_asked = |at: &usize| entities.is_empty() || entities.contains(&EntityId(*at));
         let asked = self.entities.iter().enumerate().filter(|(at, _)| is_asked(at));
         let mut declaring = asked.filter_map(|(_, entity)| Some((entity, entity.attributes.get(name)?)));
