@@ -3,7 +3,7 @@
 use std::fmt;
 
 use keyfold_core::index::ItemError;
-use keyfold_dynamo::{AddIndexError, ApplyError, ServiceError, UpdateError, WriteError};
+use keyfold_dynamo::{AddIndexError, ApplyError, EnsureError, ServiceError, UpdateError, WriteError};
 use keyfold_edge::Problem;
 
 /// The error of a command, where it is one of the API's problems.
@@ -40,7 +40,7 @@ macro_rules! coded_errors {
         }
     )* };
 }
-coded_errors!(AddIndexError, ApplyError, ItemError, ServiceError, UpdateError, WriteError);
+coded_errors!(AddIndexError, ApplyError, EnsureError, ItemError, ServiceError, UpdateError, WriteError);
 
 /// An error with its causes, its code and its hint.
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]

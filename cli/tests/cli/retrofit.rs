@@ -397,6 +397,11 @@ async fn in_aws_the_control_table_is_the_stacks_and_start_makes_none() {
     site.create(&control::table("dev-keyfold-control"), false).await;
     json_of(&start(&["--control", "dev-keyfold-control"]));
     json_of(&start(&["--create-control-table"]));
+    // A table of another kind is refused with a code, whether it may be created or not.
+    for more in [&[][..], &["--create-control-table"]] {
+        let refusal = refusal_of(&start(&[&["--control", "ResourceAccessAudit"], more].concat()));
+        assert_words(&refusal, &["table-differs", "`ResourceAccessAudit`", "hint"]);
+    }
 }
 
 /// A live table whose items lack their folded key, and a retrofit in place that also changes attributes.

@@ -6,7 +6,7 @@ use keyfold_core::retrofit::{Epoch, Job, Mapping};
 use keyfold_dynamo::retrofit::{
     PassOptions, RequestSender, RetrofitError, RetrofitState, lag_seconds, limits,
 };
-use keyfold_dynamo::{DynamoError, ServiceError, Settings, client};
+use keyfold_dynamo::{DynamoError, EnsureError, ServiceError, Settings, client};
 
 pub(super) use crate::globals::Env;
 use crate::refusal::{Refusal, explained};
@@ -108,5 +108,6 @@ pub(super) fn with_code(error: anyhow::Error) -> anyhow::Error {
     of_retrofit
         .map(Refusal::with_causes)
         .or_else(|error| error.downcast::<ServiceError>().map(explained))
+        .or_else(|error| error.downcast::<EnsureError>().map(explained))
         .unwrap_or_else(|error| error)
 }

@@ -13,7 +13,7 @@ use keyfold_core::model::{IndexKind, Table};
 use tokio::time::{Instant, sleep};
 
 use super::describe::{describe, description};
-use super::diff::TableDiff;
+use super::diff::{Difference, TableDiff};
 use super::schema::{IndexSchema, Schema, TableOptions};
 use crate::backoff::delay;
 use crate::error::{Call, DynamoError};
@@ -111,6 +111,24 @@ pub enum EnsureError {
     /// The existing table differs. It is not changed.
     #[error("table `{table}` exists and differs from the manifest: {diff}")]
     Differs { table: String, diff: TableDiff },
+}
+
+impl EnsureError {
+    /// A stable name for the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            EnsureError::Dynamo(error) => error.code(),
+            EnsureError::Differs { .. } => "table-differs",
+        }
+    }
+
+    /// A suggestion, if there is one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            EnsureError::Dynamo(error) => error.hint(),
+            EnsureError::Differs { diff, .. } => diff.differences.first().map(Difference::hint),
+        }
+    }
 }
 
 /// Creates the table unless it exists, and returns whether it did. An existing table is waited for and compared, never
