@@ -41,5 +41,16 @@ def matrix():
     return [{"target": name, "runner": target.get("runner", "ubuntu-24.04"), "binary": binary(name)} for name, target in TARGETS.items()]
 
 
-if __name__ == "__main__" and sys.argv[1:] == ["--matrix"]:
-    print(json.dumps(matrix()))
+def optimised():
+    """Options of Cargo that optimise what Cargo.toml hardly does, for a short `cargo run --release`: a release is built once and started often."""
+    profile = toml("Cargo.toml")["profile"]["release"]
+    below = [f"package.{name}." for name, package in profile["package"].items() if package["opt-level"] < 2]
+    return [f"--config=profile.release.{package}opt-level=3" for package in ["", *below]]
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--matrix"]:
+            print(json.dumps(matrix()))
+        case ["--optimised"]:
+            print(*optimised())
