@@ -218,6 +218,8 @@ Mutant {
     RestoreUnseen = "restore-unseen",
     /// An operator does not ask whether another one was faster.
     HeadUnguarded = "head-unguarded",
+    /// A process that wakes up writes without reading the row again.
+    SleeperWrites = "sleeper-writes",
     /// Where keys can move: a place is taken over from an item that wants it still.
     HolderUnread = "holder-unread",
     /// The same: the row of a place is not changed with it.
@@ -263,11 +265,11 @@ impl Mutant {
     fn concerns_switch(self, ledger: bool) -> bool {
         use Mutant::{
             DiscardForgotten, EpochStays, FreedUnguarded, HolderUnread, LateUnseen, NoWait, OneSidedCounts,
-            PlaceRowKept, RecordImage, TidyingUnsealed,
+            PlaceRowKept, RecordImage, SleeperWrites, TidyingUnsealed,
         };
         match self {
             HolderUnread | PlaceRowKept | OneSidedCounts | FreedUnguarded => ledger,
-            NoWait | RecordImage | TidyingUnsealed | EpochStays | LateUnseen => !ledger,
+            NoWait | RecordImage | SleeperWrites | TidyingUnsealed | EpochStays | LateUnseen => !ledger,
             DiscardForgotten => true,
             _ => self.is_of_switch(),
         }

@@ -38,8 +38,13 @@ impl World {
         let remembers = |look: &Look| is_former(&look.job) && look.is_remembered(self.turns);
         self.looks.iter().flatten().any(remembers)
             || self.zombies.iter().any(|zombie| zombie.tracking != now)
-            || self.works.iter().any(|work| !work.errand.by_operator && is_former(&work.errand.job))
+            || self.awake().any(|work| !work.errand.by_operator && is_former(&work.errand.job))
             || self.passes().any(|run| run.head.generation.map(|_| run.head.tracking()) != now)
+    }
+
+    /// A process that sleeps reads the row again before it writes an item, so nothing has to wait for it.
+    fn awake(&self) -> impl Iterator<Item = &Work> {
+        self.works.iter().filter(|work| !work.is_asleep(self.turns))
     }
 
     fn passes(&self) -> impl Iterator<Item = &PassRun> {
@@ -51,7 +56,7 @@ impl World {
         let remembers = |look: &Look| look.is_remembered(self.turns);
         self.looks.iter().flatten().any(remembers)
             || !self.zombies.is_empty()
-            || !self.works.is_empty()
+            || self.awake().next().is_some()
             || self.passes().any(|run| run.head.phase != Phase::Finalising)
     }
 
@@ -300,10 +305,18 @@ impl World {
 
     /// Moves a task on by one request.
     pub(super) fn advance(&mut self, at: usize) {
-        if self.works[at].sleeps_until > self.turns && !self.ending {
+        if self.works[at].is_asleep(self.turns) && !self.ending {
             return;
         }
         let mut work = self.works.swap_remove(at);
+        if work.wakes_to_write() {
+            work.sleeps_until = 0;
+            let is_outdated = work.errand.job.tracking() != self.head.tracking();
+            if is_outdated && !self.bites(Mutant::SleeperWrites) {
+                self.note(|| format!("  {:?} wakes up in another phase", work.errand.lead));
+                return self.respond(work, Response::Outdated);
+            }
+        }
         if self.faults.sleeps && self.random.chance(4) {
             self.note(|| format!("  {:?} {:?} sleeps", work.errand.lead, work.errand.records));
             work.sleeps_until = self.turns + self.random.between(SLEEP_TURNS.0, SLEEP_TURNS.1) as u64;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use keyfold_core::retrofit::control::Direction;
-use keyfold_core::retrofit::{ItemTask, Job, Request, Tracking};
+use keyfold_core::retrofit::{ItemTask, Job, Request, TableRole, Tracking};
 
 /// The turns for which the row is cached.
 const LOOK_TURNS: u64 = 12;
@@ -14,8 +14,24 @@ pub(super) struct Work {
     pub(super) task: ItemTask,
     pub(super) errand: Errand,
     pub(super) request: Request,
-    /// It sleeps until this turn.
+    /// It sleeps until this turn; 0 once it has read the row again.
     pub(super) sleeps_until: u64,
+}
+
+impl Work {
+    pub(super) fn is_asleep(&self, turns: u64) -> bool {
+        self.sleeps_until > turns
+    }
+
+    /// Is its process about to write an item for the first time since it slept?
+    pub(super) fn wakes_to_write(&self) -> bool {
+        let writes_items = match &self.request {
+            Request::Get { .. } => false,
+            Request::Write(write) => write.role != TableRole::Control,
+            Request::Transact(_) => true,
+        };
+        self.sleeps_until > 0 && writes_items
+    }
 }
 
 /// A request that is under way for long.
