@@ -240,7 +240,7 @@ impl RequestSender {
     pub(super) async fn check_tracking(&self) -> Result<(), RetrofitError> {
         // In place, items are written in one way.
         let one_way = self.job().mapping().protocol() == Protocol::InPlace;
-        if one_way || self.head().await?.tracking() == self.job().tracking() {
+        if one_way || !self.head().await?.outdates(self.job()) {
             return Ok(());
         }
         Err(RetrofitError::PhaseChanged { retrofit: self.job().mapping().name().to_owned() })

@@ -100,6 +100,12 @@ impl RetrofitState {
         }
     }
 
+    /// Would this job write items as in an earlier phase? At the end of a retrofit its rows are deleted, and nothing else refuses such a write.
+    pub fn outdates(&self, job: &Job) -> bool {
+        let is_ending = matches!(self.phase, Phase::Finalising | Phase::Finalised);
+        job.tracking() != self.tracking() || (is_ending && job.generation() != self.generation)
+    }
+
     /// Was this index, with the key that it has now, among those that the retrofit was started to fill?
     pub fn filled(&self, mapping: &Mapping, index: &str) -> bool {
         mapping.filled().get(index).is_some_and(|keys| self.indexes.get(index) == Some(keys))

@@ -6,7 +6,7 @@ use crate::retrofit::quarantine::Acceptance;
 use crate::retrofit::request::{Action, Write};
 use crate::retrofit::tests::{changed, job};
 use crate::retrofit::{
-    ChangeKind, ChangeRecord, Checkpoint, Epoch, Fence, Lag, Lease, LedgerRow, Mapping, Pass,
+    ChangeKind, ChangeRecord, Checkpoint, Epoch, Fence, Generation, Lag, Lease, LedgerRow, Mapping, Pass,
     QuarantineReason, Quarantined, Request, Response, Reverse, SegmentId, SequenceNumber, SourceKey,
     TaskStep, progress,
 };
@@ -102,6 +102,26 @@ fn who_waits_waits_longer_than_a_look_is_remembered() {
     let cut_off_ms = 1_000;
     assert!(wait_after_change(900) * 1_000 >= 900_000 + STATE_CACHE_MS_MAX + cut_off_ms);
     assert_eq!(wait_after_change(u64::MAX), u64::MAX);
+}
+
+#[test]
+fn a_job_of_an_earlier_phase_is_outdated() {
+    let running = started("moved");
+    let tidying = running.to(Phase::Tidying).unwrap();
+    let tidy = tidying.to(Phase::Tidy).unwrap().swept();
+    let in_phase = |head: &RetrofitState, phase| RetrofitState { phase, ..head.clone() };
+    let job_of = |head: &RetrofitState| head.job(job("moved").mapping().clone());
+    // How versions are kept changes while the target is tidied; a switch leaves it as it is.
+    assert!(!running.outdates(&job_of(&running)));
+    assert!(tidying.outdates(&job_of(&running)) && tidy.outdates(&job_of(&tidying)));
+    assert!(!in_phase(&tidy, Phase::Reversed).outdates(&job_of(&tidy)));
+    // At the end the rows are deleted: only who ends the retrofit goes on.
+    let next = RetrofitState { generation: tidy.generation.map(Generation::next), ..tidy.clone() };
+    for phase in [Phase::Finalising, Phase::Finalised] {
+        let ending = in_phase(&next, phase);
+        assert!(ending.outdates(&job_of(&tidy)) && !ending.outdates(&job_of(&next)));
+        assert!(ending.outdates(&job_of(&tidy).sealed_by(None)));
+    }
 }
 
 #[test]

@@ -258,7 +258,7 @@ impl World {
     fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep) {
         match step {
             TaskStep::Send(request) => {
-                self.works.push(Work { task, errand, request, sleeps_until: 0 });
+                self.works.push(Work { task, errand, request });
             }
             // As the functions do: once more, then it is parked.
             TaskStep::Done(TaskResult::Blocked) if errand.blocked < 2 => {
@@ -310,16 +310,15 @@ impl World {
         }
         let mut work = self.works.swap_remove(at);
         if work.wakes_to_write() {
-            work.sleeps_until = 0;
-            let is_outdated = work.errand.job.tracking() != self.head.tracking();
-            if is_outdated && !self.bites(Mutant::SleeperWrites) {
+            work.errand.sleeps_until = 0;
+            if self.head.outdates(&work.errand.job) && !self.bites(Mutant::SleeperWrites) {
                 self.note(|| format!("  {:?} wakes up in another phase", work.errand.lead));
                 return self.respond(work, Response::Outdated);
             }
         }
         if self.faults.sleeps && self.random.chance(4) {
             self.note(|| format!("  {:?} {:?} sleeps", work.errand.lead, work.errand.records));
-            work.sleeps_until = self.turns + self.random.between(SLEEP_TURNS.0, SLEEP_TURNS.1) as u64;
+            work.errand.sleeps_until = self.turns + self.random.between(SLEEP_TURNS.0, SLEEP_TURNS.1) as u64;
             // Another function gets its records.
             self.over(work.errand.records.take(), false);
             return self.works.push(work);

@@ -14,13 +14,11 @@ pub(super) struct Work {
     pub(super) task: ItemTask,
     pub(super) errand: Errand,
     pub(super) request: Request,
-    /// It sleeps until this turn; 0 once it has read the row again.
-    pub(super) sleeps_until: u64,
 }
 
 impl Work {
     pub(super) fn is_asleep(&self, turns: u64) -> bool {
-        self.sleeps_until > turns
+        self.errand.sleeps_until > turns
     }
 
     /// Is its process about to write an item for the first time since it slept?
@@ -30,7 +28,7 @@ impl Work {
             Request::Write(write) => write.role != TableRole::Control,
             Request::Transact(_) => true,
         };
-        self.sleeps_until > 0 && writes_items
+        self.errand.sleeps_until > 0 && writes_items
     }
 }
 
@@ -76,10 +74,21 @@ pub(super) struct Errand {
     pub(super) blocked: u8,
     /// It is an operator's: such a process can stand still for longer than another operator waits.
     pub(super) by_operator: bool,
+    /// Its process sleeps until this turn; 0 once it has read the row again.
+    pub(super) sleeps_until: u64,
 }
 
 impl Errand {
     pub(super) fn of(job: Rc<Job>, lead: Direction) -> Errand {
-        Errand { job, remembered: None, lead, records: None, late: None, blocked: 0, by_operator: false }
+        Errand {
+            job,
+            remembered: None,
+            lead,
+            records: None,
+            late: None,
+            blocked: 0,
+            by_operator: false,
+            sleeps_until: 0,
+        }
     }
 }
