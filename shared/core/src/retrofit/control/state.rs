@@ -100,10 +100,9 @@ impl RetrofitState {
         }
     }
 
-    /// Would this job write items as in an earlier phase? At the end of a retrofit its rows are deleted, and nothing else refuses such a write.
+    /// Would this job keep versions as in an earlier phase? Seals, which stay, refuse what is of an earlier generation alone.
     pub fn outdates(&self, job: &Job) -> bool {
-        let is_ending = matches!(self.phase, Phase::Finalising | Phase::Finalised);
-        job.tracking() != self.tracking() || (is_ending && job.generation() != self.generation)
+        job.tracking() != self.tracking()
     }
 
     /// Was this index, with the key that it has now, among those that the retrofit was started to fill?
