@@ -35,6 +35,17 @@ pub enum Request {
     Transact(Vec<Write>),
 }
 
+impl Request {
+    /// Does it write an item of the source or of the target? Before such a request a worker makes sure that its phase is not over.
+    pub fn writes_items(&self) -> bool {
+        match self {
+            Request::Get { .. } => false,
+            Request::Write(write) => write.role != TableRole::Control,
+            Request::Transact(_) => true,
+        }
+    }
+}
+
 /// A write and the condition without which it must not happen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {

@@ -260,13 +260,8 @@ impl RequestSender {
     /// Sends a request until it is answered, or the attempts are used up.
     pub async fn send(&self, request: &Request) -> Result<Response, DynamoError> {
         let mut attempt = 0;
-        let writes_items = match request {
-            Request::Get { .. } => false,
-            Request::Write(write) => write.role != TableRole::Control,
-            Request::Transact(_) => true,
-        };
         loop {
-            if writes_items && self.is_outdated().await? {
+            if request.writes_items() && self.is_outdated().await? {
                 return Ok(Response::Outdated);
             }
             let error = match self.send_once(request).await {

@@ -162,7 +162,7 @@ Mutant {
     NotDrained = "not-drained",
     /// The closed table's records are not examined before the direction is turned.
     ClosedUnseen = "closed-unseen",
-    /// A stream that the target got since a return counts as the one before.
+    /// A new stream that the target got since a return counts as its previous stream.
     EpochStays = "epoch-stays",
     /// The direction is turned before the closed table's stream has shown the retrofit's last writes.
     OwnUnseen = "own-unseen",

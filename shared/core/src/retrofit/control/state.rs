@@ -100,7 +100,7 @@ impl RetrofitState {
         }
     }
 
-    /// Would this job keep versions as in an earlier phase? Seals, which stay, refuse what is of an earlier generation alone.
+    /// Would this job keep versions as in an earlier phase? An earlier generation that keeps them in the same way is refused by its seals.
     pub fn outdates(&self, job: &Job) -> bool {
         job.tracking() != self.tracking()
     }

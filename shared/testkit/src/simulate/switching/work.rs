@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use keyfold_core::retrofit::control::Direction;
-use keyfold_core::retrofit::{ItemTask, Job, Request, TableRole, Tracking};
+use keyfold_core::retrofit::{ItemTask, Job, Request, Tracking};
 
 /// The turns for which the row is cached.
 const LOOK_TURNS: u64 = 12;
@@ -23,12 +23,7 @@ impl Work {
 
     /// Is its process about to write an item for the first time since it slept?
     pub(super) fn wakes_to_write(&self) -> bool {
-        let writes_items = match &self.request {
-            Request::Get { .. } => false,
-            Request::Write(write) => write.role != TableRole::Control,
-            Request::Transact(_) => true,
-        };
-        self.errand.sleeps_until > 0 && writes_items
+        self.errand.sleeps_until > 0 && self.request.writes_items()
     }
 }
 
