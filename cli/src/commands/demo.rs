@@ -38,19 +38,15 @@ const DRAIN_WAIT_MAX: Duration = Duration::from_secs(60);
 /// How long writers use the new table before they go back.
 const WRITING_TARGET: Duration = Duration::from_secs(2);
 /// The default number of events.
-const ITEMS: u32 = 100_000;
+const ITEMS: u32 = 20_000;
 /// The default number of events in place.
 const ITEMS_IN_PLACE: u32 = 5_000;
-/// Segments of the source that are read at the same time.
-const SEGMENTS: &str = "4";
-/// The maximum capacity units per second of a pass: more than one machine can do.
-const RATE: &str = "1000000";
 /// The table that the naive protocol writes.
 const PLAIN_TABLE: &str = "ResourceAccessAuditPlain";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// How many events the table has [default: 100,000; in place 5,000, because there each item becomes a record of the stream
+    /// How many events the table has [default: 20,000; in place 5,000, because there each item becomes a record of the stream
     /// and the embedded DynamoDB slows down with every record].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
     pub(crate) items: Option<u32>,
@@ -142,7 +138,7 @@ async fn start(stage: &Stage, story: &Story<'_>) -> anyhow::Result<(Arc<InProces
 
 /// Runs the retrofit up to a stage; what that stage did.
 async fn run_until(stage: &Stage, story: &Story<'_>, until: &str, report: &str) -> anyhow::Result<Value> {
-    let words = ["run", stage.retrofit, "--until", until, "--segments", SEGMENTS, "--rate", RATE];
+    let words = ["run", stage.retrofit, "--until", until];
     story.command(&format!("keyfold retrofit run {} --until {until}", stage.retrofit));
     Ok(stage.retrofit(&words, story.out).await?[report].take())
 }

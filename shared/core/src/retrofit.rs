@@ -74,7 +74,7 @@ pub use misfit::{Misfit, MisfitKind, Misfits};
 pub use protocol::LedgerRow;
 pub use protocol_choice::{Protocol, ProtocolReason};
 pub use quarantine::{QuarantineReason, Quarantined};
-pub use rate::{Rate, ThrottledBy};
+pub use rate::{RATE_MAX, Rate, ThrottledBy};
 pub use record::{ChangeKind, ChangeRecord, Received, UnreadableRecord};
 pub use request::{Action, Guard, ItemSeen, Request, Response, TableRole, Write};
 pub use result::TaskResult;

@@ -36,7 +36,7 @@ pub(crate) struct RetrofitWork {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) concurrency: Option<u32>,
     /// Capacity units per second, reads and writes of all segments together: the first rate and the maximum [default: starts at
-    /// 1000 and grows while nothing is throttled].
+    /// 1000 and grows while nothing is throttled; no limit at an endpoint on this machine].
     #[arg(long, value_name = "UNITS")]
     pub(super) rate: Option<f64>,
 }

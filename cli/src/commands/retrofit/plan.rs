@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use keyfold_core::cost::Prices;
 use keyfold_core::retrofit::RetrofitEstimate;
-use keyfold_dynamo::retrofit::{PassOptions, RequestSender};
+use keyfold_dynamo::retrofit::{PassOptions, RequestSender, rate};
 use serde_json::json;
 
 use super::env::{Env, RetrofitName};
@@ -29,7 +29,8 @@ pub(crate) struct RetrofitPlanArgs {
     /// Read the whole source instead of a sample: finds every item that does not fit, and every collision of target keys.
     #[arg(long, conflicts_with_all = ["sample", "items"])]
     pub(crate) full: bool,
-    /// With --full: read units per second [default: starts at 1000 and grows while nothing is throttled].
+    /// With --full: read units per second [default: starts at 1000 and grows while nothing is throttled; no limit
+    /// at an endpoint on this machine].
     #[arg(long, value_name = "UNITS", requires = "full")]
     pub(crate) rate: Option<f64>,
     /// With --full: the number of segments of the scan, which are read at the same time.
@@ -47,7 +48,7 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitPlanArgs) -> anyhow::Resul
         show(prices, &sender, &estimate, None, out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (sender, progress) = (sender.paced(args.rate), Progress::new(out, 0));
+    let (sender, progress) = (sender.paced(args.rate.or(rate(&env.globals.settings()?.endpoint))), Progress::new(out, 0));
     let (segments, at_once) = (Some(args.segments), args.segments);
     let passes = PassOptions { segments, at_once, stop: stop_flag(out), ..PassOptions::of(None) };
     let Some((estimate, counts)) = progress.during(sender.survey(&passes, &progress)).await? else {

@@ -26,7 +26,7 @@ use super::backfill::unblock;
 use super::clock::now_ms;
 use super::pass::{PassEnd, PassOptions, PassWatch};
 use super::preflight::stream_with_images;
-use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError};
+use super::{IN_FLIGHT_DEFAULT, RequestSender, RetrofitError, rate};
 use crate::policy::{change_policy, policy};
 use crate::table::{TableDiff, TableOptions, description, set_tag, tag};
 use crate::{DynamoError, Endpoint, PageRequest, ScanPage, Settings, client, scan_page};
@@ -57,6 +57,7 @@ pub struct Operator {
 impl Operator {
     /// Of the retrofit of this mapping, with the control table of this name. The passes' stop flag and deadline end waits too.
     pub async fn new(settings: &Settings, mapping: &Mapping, control: &str, passes: PassOptions) -> Operator {
+        let passes = PassOptions { rate: passes.rate.or(rate(&settings.endpoint)), ..passes };
         // The SDK must not retry silently: the operation decides, and lowers its rate.
         let settings = Settings { attempts_max: 1, ..settings.clone() };
         let mapping = mapping.forward().clone();

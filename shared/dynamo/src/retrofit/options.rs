@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use keyfold_core::retrofit::RATE_MAX;
 use keyfold_core::retrofit::verify::PAUSES_SECONDS;
 
 use crate::Endpoint;
@@ -22,6 +23,11 @@ const LAG_SECONDS_LOCAL: u64 = 5;
 /// How far a replicator may be behind at this endpoint.
 pub fn lag_seconds(endpoint: &Endpoint) -> u64 {
     if endpoint.is_loopback() { LAG_SECONDS_LOCAL } else { LAG_SECONDS_DEFAULT }
+}
+
+/// The most capacity units per second if none were given: a server on this machine has no capacity to share. `None` for a rate that is found.
+pub fn rate(endpoint: &Endpoint) -> Option<f64> {
+    endpoint.is_loopback().then_some(RATE_MAX)
 }
 
 /// The limits of a slice.
