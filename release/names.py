@@ -44,7 +44,7 @@ def matrix():
 def optimised():
     """Options of Cargo that optimise what Cargo.toml hardly does, for a short `cargo run --release`: a release is built once and started often."""
     profile = toml("Cargo.toml")["profile"]["release"]
-    below = [f"package.{name}." for name, package in profile["package"].items() if package["opt-level"] < 2]
+    below = [f'package."{name}".' for name, package in profile["package"].items() if package["opt-level"] < 2]
     return [f"--config=profile.release.{package}opt-level=3" for package in ["", *below]]
 
 

@@ -36,7 +36,7 @@ What Keyfold costs, compared with what people use today. One command measures ev
 
 ```sh
 .ci/bindings && .ci/template build              # what is deployed, for sections 6 and 7
-cargo run --release -p keyfold-bench
+cargo run --release $(python3 release/names.py --optimised) -p keyfold-bench
 ```
 
 Things that are compared are measured in turns, round by round, so that other work of the machine affects all of them alike. A figure is a
