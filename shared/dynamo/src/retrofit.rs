@@ -36,7 +36,9 @@ pub use finalise::finalise_slice;
 pub use keyfold_core::retrofit::control::RetrofitState;
 pub use late::examine_late;
 pub use operator::{Operator, limits};
-pub use options::{IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions, lag_seconds, rate};
+pub use options::{
+    IN_FLIGHT_DEFAULT, LAG_SECONDS_DEFAULT, PAGE_ITEMS_DEFAULT, SliceOptions, lag_seconds, rate,
+};
 pub use pass::{PassEnd, PassOptions, PassWatch};
 pub use readiness::{KnownReadiness, READINESS_TIME};
 pub use replicate::{ReplicateOptions, Replicated, replicate};

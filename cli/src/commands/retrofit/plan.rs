@@ -48,7 +48,8 @@ pub(super) async fn run(env: &Env<'_>, args: &RetrofitPlanArgs) -> anyhow::Resul
         show(prices, &sender, &estimate, None, out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (sender, progress) = (sender.paced(args.rate.or(rate(&env.globals.settings()?.endpoint))), Progress::new(out, 0));
+    let (sender, progress) =
+        (sender.paced(args.rate.or(rate(&env.globals.settings()?.endpoint))), Progress::new(out, 0));
     let (segments, at_once) = (Some(args.segments), args.segments);
     let passes = PassOptions { segments, at_once, stop: stop_flag(out), ..PassOptions::of(None) };
     let Some((estimate, counts)) = progress.during(sender.survey(&passes, &progress)).await? else {

@@ -388,8 +388,8 @@ impl<'t, 'a> PathPlanner<'t, 'a> {
 }
 
 /// Values that the key maps to one text (those of one shard, or differing only in case) select the same range. It is
-/// read once, and its items are checked for all remaining conditions; two reads would return each item twice. `before`:
-/// only these reads can be equal.
+/// read once, and its items are checked for all remaining conditions. The ranges would be joined later too, but until then count as
+/// several, which may be more than a plan may have. `before`: only these reads can be equal.
 fn add_read<'a>(all: &mut Vec<PlannedRead<'a>>, before: usize, read: PlannedRead<'a>) {
     match all[..before].iter_mut().find(|known| known.range == read.range) {
         None => all.push(read),

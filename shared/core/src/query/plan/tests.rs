@@ -656,6 +656,23 @@ fn values_that_a_key_does_not_tell_apart_are_read_once_in_order_too() {
 }
 
 #[test]
+fn values_that_a_key_does_not_tell_apart_count_once() {
+    let manifest = r#"
+        [tables.t]
+        name = "tableOfTheCase"
+        partition = { attribute = "PK", fold = "k{s1|lower}#{s3|shard:10}" }
+        sort = "s2"
+        attributes = { s1 = "string", s2 = "string", s3 = "string" }
+    "#;
+    let case = |at: u32, letter: char| if at == 1 { letter.to_ascii_uppercase() } else { letter };
+    let words: Vec<String> = (0..16)
+        .map(|number| ('a'..='d').enumerate().map(|(at, letter)| case(number >> at & 1, letter)).collect())
+        .collect();
+    let plan = planned(manifest, json!({ "table": "t", "where": { "s1": { "in": words } } }));
+    assert_eq!(partitions(&plan).len(), 10, "one for each shard, and not 160, which would be too many");
+}
+
+#[test]
 fn every_shard_is_priced() {
     let asked = json!({ "s2": { ">": "m" } });
     let plan = planned(SHARDED, json!({ "table": "t", "where": asked, "order": "s2", "limit": 10 }));
