@@ -100,9 +100,11 @@ impl RetrofitState {
         }
     }
 
-    /// Would this job keep versions as in an earlier phase? An earlier generation that keeps them in the same way is refused by its seals.
+    /// Would this job write as in an earlier phase? Seals refuse an earlier generation that keeps versions in the same way. The last generation
+    /// that carried changes is never sealed: after the end of the retrofit, its rows are deleted and nothing else refuses its writes.
     pub fn outdates(&self, job: &Job) -> bool {
-        job.tracking() != self.tracking()
+        let is_ending = matches!(self.phase, Phase::Finalising | Phase::Finalised);
+        job.tracking() != self.tracking() || (is_ending && job.generation() != self.generation)
     }
 
     /// Was this index, with the key that it has now, among those that the retrofit was started to fill?
