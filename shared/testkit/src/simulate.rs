@@ -7,12 +7,11 @@
 //!
 //! - [`scenario`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
 //!   writers wrote;
-//! - `play` has the turns, `conclude` the end; `writers`, `target_writers`, `invoke`, `scan` and `verifier` are who takes turns;
-//! - `tidy` is the operator who rids the target of tombstones, and readers who must meet none then;
+//! - `play` has the turns, `conclude` the end; `writers`, `invoke`, `scan` and `verifier` are who takes turns;
 //! - `look` is what replicators remember of the retrofit's row;
 //! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
-//! - `switching` plays histories of writers who move to the target and back;
+//! - `switching` plays histories of core's operator: the target is tidied, writers move there and back, the retrofit is finished;
 //! - [`campaign`] plays many histories, on several threads;
 //! - [`exhaustive`] walks every order of a few things that can happen.
 
@@ -33,10 +32,8 @@ mod state;
 mod store;
 mod stream;
 mod switching;
-mod target_writers;
 mod tasks;
 mod throttle;
-mod tidy;
 mod truth;
 mod verifier;
 mod work;

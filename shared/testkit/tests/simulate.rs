@@ -63,36 +63,6 @@ fn every_history_with_a_ledger_ends_right_and_meets_every_fault_that_there_is_wi
 }
 
 #[test]
-fn every_history_that_is_tidied_ends_right_and_meets_every_fault_that_there_is_with_fences() {
-    let kind = HistoryKind::named("tidy").unwrap();
-    let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&kind);
-    if let Some((seed, wrong)) = &tally.wrong {
-        let trace = history(&kind, *seed, None, true).trace.join("\n");
-        panic!("{trace}\ntidied, seed {seed}: {wrong}");
-    }
-    // A tidied target takes no mended manifest, and no second beginning.
-    let others =
-        [Fault::WritersFold, Fault::NoStream, Fault::Huge, Fault::Collision, Fault::Revision, Fault::Restart];
-    assert!(missed(&tally).iter().all(|fault| others.contains(fault)), "{:?}", missed(&tally));
-}
-
-#[test]
-fn tidying_that_is_weakened_is_caught() {
-    let quick = [
-        Mutant::NoWaitForSweep,
-        Mutant::ItemUnguarded,
-        Mutant::PlainPuts,
-        Mutant::SweepUnguarded,
-        Mutant::TombstonesStay,
-        Mutant::RecordImage,
-    ];
-    for mutant in quick {
-        let tally = campaign(5_000, Some(mutant)).play(&HistoryKind::named("tidy").unwrap());
-        assert!(tally.wrong.is_some(), "{} survives", mutant.name());
-    }
-}
-
-#[test]
 fn a_seed_plays_the_same_history_again() {
     for name in HistoryKind::NAMES {
         let kind = HistoryKind::named(name).unwrap();
@@ -145,7 +115,7 @@ fn protocols_that_are_weakened_are_caught() {
         (Protocol::Fenced, Mutant::NoTombstone),
         (Protocol::Fenced, Mutant::HastyVerifier),
         (Protocol::Ledger, Mutant::NotAtomic),
-        (Protocol::Ledger, Mutant::FinaliseOpen),
+        (Protocol::Ledger, Mutant::OldStays),
     ];
     for (protocol, mutant) in quick {
         let tally = campaign(1_000, Some(mutant)).play(&HistoryKind::of(protocol));

@@ -15,7 +15,7 @@ use keyfold_testkit::simulate::{
 };
 
 const HISTORIES_DEFAULT: u64 = 10_000;
-const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger|tidy|switch|switch-fenced|switch-ledger] [--threads T] \
+const USAGE: &str = "simulate [--histories N] [--seed S] [--protocol in-place|fenced|ledger|switch|switch-fenced|switch-ledger] [--threads T] \
 [--mutant NAME | --mutants [--why]] [--trace] [--exhaustive [--changes C] [--faults CRASHES,DUPLICATES,DISCARDS] [--every-order]]";
 /// The last lines of a trace that `--why` shows.
 const WHY_LINES: usize = 40;
@@ -213,9 +213,6 @@ fn exhaustive(kinds: &Kinds, arguments: &Arguments) -> bool {
     let mut fine = true;
     for (kind, name) in kinds {
         let HistoryKind::Items(scenario) = kind else { continue };
-        if scenario.tidies {
-            continue;
-        }
         let (started, bounds) = (Instant::now(), arguments.bounds);
         let walked = exhaust(scenario.protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;

@@ -44,8 +44,7 @@ impl SimulationState<'_> {
             return states;
         }
         for (at, item) in self.target.iter() {
-            // An item of the target's writers has no source item, and may lack a mark.
-            if item.contains_key(TOMBSTONE_ATTRIBUTE) || self.written_in_target.contains_key(at) {
+            if item.contains_key(TOMBSTONE_ATTRIBUTE) {
                 continue;
             }
             let Some(owner) = self.owner_of(item) else { continue };
@@ -248,37 +247,6 @@ impl SimulationState<'_> {
         Ok(())
     }
 
-    /// After finalising: nothing of the retrofit is left, and items are what they are mapped to.
-    pub(super) fn check_finalised(&self) -> Result<(), Violation> {
-        self.check_target_writers()?;
-        let target = self.mapping().target();
-        let theirs = |at: &str| self.written_in_target.contains_key(at);
-        let (known, states) = (self.quarantined(), self.states());
-        let mut wanted = 0;
-        for number in 0..self.keys {
-            match self.truth.wanted(number) {
-                Wanted::Item(mapped) if theirs(&place(target, mapped)) => {}
-                Wanted::Item(mapped) if self.get(TableRole::Target, mapped) == Some(mapped) => wanted += 1,
-                Wanted::Nothing | Wanted::Impossible => {}
-                Wanted::Item(_) if known[number].is_some() || states[number] == KeyState::Occupied => {}
-                Wanted::Item(_) => {
-                    return Err(Violation::new(format!("finalised, and k{number} is not there")));
-                }
-            }
-        }
-        if let Some((at, _)) = self.target.iter().find(|(_, item)| has_marks(item)) {
-            return Err(Violation::new(format!("finalised, and {at} still has marks")));
-        }
-        let unmappable = states.iter().filter(|state| **state == KeyState::Unmappable).count();
-        let ours = self.target.iter().filter(|(at, item)| !is_foreign(item) && !theirs(at)).count();
-        if ours < wanted || ours > wanted + unmappable {
-            return Err(Violation::new(format!("finalised: {wanted} items should be there, and {ours} are")));
-        }
-        self.check_foreign()?;
-        let rows = self.control.iter().filter(|(place, _)| place.starts_with("ledger#")).count();
-        if rows > 0 { Err(Violation::new("finalised, and the ledger has rows")) } else { Ok(()) }
-    }
-
     /// Another program's items are there, and unchanged.
     pub(super) fn check_foreign(&self) -> Result<(), Violation> {
         let there = self.target.iter().filter(|(_, item)| is_foreign(item)).count();
@@ -288,10 +256,6 @@ impl SimulationState<'_> {
         }
         Err(Violation::new("another program's item was overwritten"))
     }
-}
-
-fn has_marks(item: &Item) -> bool {
-    OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name))
 }
 
 /// Is it the wanted item, apart from what the retrofit keeps on it?

@@ -1,10 +1,8 @@
 //! After everything has drained: check, verify and repair while faults go on, check, verify and repair in quiet until
-//! nothing changes, check, finalise, check.
+//! nothing changes, check.
 
-use keyfold_core::retrofit::control::Phase;
 use keyfold_core::retrofit::verify::{CheckResult, Class};
-use keyfold_core::retrofit::{Action, Pass, Quarantined, Request, Response, TableRole, Write, finalise};
-use keyfold_core::value::Item;
+use keyfold_core::retrofit::{Pass, Quarantined};
 
 use super::check::KeyState;
 use super::fault::Fault;
@@ -12,7 +10,7 @@ use super::mutant::Mutant;
 use super::scenario::{KEYS_MAX, number_of};
 use super::state::{SimulationState, Verification};
 use super::truth::Violation;
-use super::work::{LateRequest, TaskOrigin, Waiter};
+use super::work::{TaskOrigin, Waiter};
 
 /// Rounds of repairs.
 const ROUNDS_MAX: usize = 6;
@@ -20,8 +18,6 @@ const ROUNDS_MAX: usize = 6;
 const VERIFY_TURNS_MAX: usize = 2_000;
 /// Records that come again after a restart.
 const DUPLICATES: usize = 4;
-/// How often finalising starts again.
-const FINALISE_MAX: usize = 20;
 
 /// What becomes of entries of the quarantine that name no item.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,12 +29,8 @@ enum Nameless {
 }
 
 impl SimulationState<'_> {
-    /// Checks, repairs and finalises.
+    /// Checks and repairs.
     pub(super) fn conclude(&mut self) -> Result<(), Violation> {
-        let tidied_late = self.scenario.tidies && self.random.chance(50);
-        if self.scenario.tidies && !tidied_late {
-            self.tidy_to_the_end()?;
-        }
         self.replay_given_up()?;
         let revised = self.revised && !self.bites(Mutant::RevisionForgotten);
         if revised || self.restarted {
@@ -54,20 +46,10 @@ impl SimulationState<'_> {
         if self.faults.are_on() {
             self.repair_amid_faults()?;
         }
-        let on = self.faults.calm();
+        self.faults.calm();
         self.repair_until_still(Nameless::Go)?;
         self.check_repaired()?;
-        if self.scenario.is_in_place() {
-            return Ok(());
-        }
-        self.check_foreign()?;
-        self.faults.restore(on);
-        if tidied_late {
-            self.tidy_to_the_end()?;
-            self.check_repaired()?;
-        }
-        self.finalise()?;
-        self.check_finalised()
+        if self.scenario.is_in_place() { Ok(()) } else { self.check_foreign() }
     }
 
     /// A mended manifest: items carried over by the previous one are compared with the new mapping, and corrected.
@@ -223,96 +205,6 @@ impl SimulationState<'_> {
         let fixed =
             |state: &KeyState| matches!(state, KeyState::Right | KeyState::Unmappable | KeyState::Occupied);
         self.states().iter().all(fixed)
-    }
-
-    /// Removes the retrofit's marks from the target's items, and starts again after a crash. Late requests from
-    /// the stream is refused by then.
-    fn finalise(&mut self) -> Result<(), Violation> {
-        for phase in [Phase::CutOver, Phase::Finalising] {
-            self.head = self.head.to(phase).map_err(|error| Violation::new(error.to_string()))?;
-        }
-        self.wait_for_looks();
-        for _ in 0..self.random.below(6) {
-            self.write_target_now_and_then(false);
-        }
-        for attempt in 0..FINALISE_MAX {
-            if attempt == FINALISE_MAX / 2 {
-                self.faults.end();
-            }
-            let done = self.clean();
-            if self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() {
-                self.duplicate();
-            }
-            while !self.late.is_empty() {
-                self.send_late(0);
-            }
-            if done {
-                return self.drain();
-            }
-        }
-        Err(Violation::new("finalising never ends"))
-    }
-
-    /// One pass over target and ledger; false if it crashes. Writers of the target go on meanwhile.
-    fn clean(&mut self) -> bool {
-        let read = self.target.items();
-        for item in read {
-            self.write_target_now_and_then(true);
-            if !self.clean_one(item) {
-                return false;
-            }
-        }
-        let name = self.mapping().name();
-        let rows = self.control.items();
-        let writes: Vec<_> = rows.iter().filter_map(|row| finalise::forget(name, row)).collect();
-        writes.into_iter().all(|write| self.send_cleaning(Request::Write(write)).is_some())
-    }
-
-    /// Cleans an item as it was read, and again if it was written meanwhile.
-    fn clean_one(&mut self, read: Item) -> bool {
-        let target = self.mapping().target();
-        let mut there = Some(read);
-        while let Some(item) = there {
-            let Some(write) = self.cleaning(&item) else { return true };
-            match self.send_cleaning(Request::Write(write)) {
-                None => return false,
-                Some(Response::Refused(_)) => {}
-                Some(_) => return true,
-            }
-            there = self.get(TableRole::Target, &target.key_of(&item).unwrap_or_default()).cloned();
-        }
-        true
-    }
-
-    fn cleaning(&mut self, item: &Item) -> Option<Write> {
-        let target = self.mapping().target();
-        let write = finalise::clean(target, item)?;
-        if self.has(Mutant::FinaliseDeletes) && finalise::is_revived(target, item) {
-            self.bitten();
-            return Some(Write { action: Action::Delete(target.key_of(item)?), ..write });
-        }
-        Some(write)
-    }
-
-    /// Sends a write of the cleaning; `None` if its sender crashes.
-    fn send_cleaning(&mut self, write: Request) -> Option<Response> {
-        if self.faults.strikes(Fault::CrashBefore, &mut self.random, 3) {
-            return None;
-        }
-        if self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
-            self.late.push(LateRequest {
-                request: write,
-                kind: TaskOrigin::Finalise,
-                kept: self.head.tracking(),
-            });
-            return None;
-        }
-        let mut outcome = self.send(&write, TaskOrigin::Finalise);
-        if self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
-            outcome = self.send(&write, TaskOrigin::Finalise);
-        }
-        let crashes = self.faults.strikes(Fault::CrashAfter, &mut self.random, 3);
-        (!crashes).then_some(outcome)
     }
 }
 

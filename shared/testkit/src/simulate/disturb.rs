@@ -1,7 +1,7 @@
 //! Disturbances: repeated records, pauses, other programs.
 
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::{Action, Quarantined, Request, TableRole, control, finalise};
+use keyfold_core::retrofit::{Quarantined, TableRole, control};
 use keyfold_core::value::Item;
 
 use super::fault::Fault;
@@ -63,9 +63,6 @@ impl SimulationState<'_> {
             6 if self.faults.is_on(Fault::Release) => self.release_one(),
             7 if self.faults.is_on(Fault::Verify) => self.verify_under_way(),
             8 => self.begin_throttling(),
-            9 if self.has(Mutant::TombstonesEarly) || self.has(Mutant::FinaliseEarly) => {
-                self.finalise_early();
-            }
             _ => {}
         }
     }
@@ -164,8 +161,7 @@ impl SimulationState<'_> {
 
     /// Once: a second restart is as the first.
     fn may_restart(&self) -> bool {
-        let between_tables = !self.scenario.is_in_place() && !self.scenario.tidies;
-        between_tables && self.stream.on && !self.restarted && self.head.phase == Phase::Running
+        !self.scenario.is_in_place() && self.stream.on && !self.restarted && self.head.phase == Phase::Running
     }
 
     fn abandon(&mut self) {
@@ -194,21 +190,5 @@ impl SimulationState<'_> {
             self.stream.goes_on_in(before, self.epoch);
         }
         self.begin_backfill();
-    }
-
-    fn finalise_early(&mut self) {
-        let all = self.has(Mutant::FinaliseEarly);
-        for item in self.target.items() {
-            let write = finalise::clean(self.mapping().target(), &item);
-            if let Some(write) = write.filter(|write| all || matches!(write.action, Action::Delete(_))) {
-                self.bitten();
-                self.send(&Request::Write(write), TaskOrigin::Finalise);
-            }
-        }
-        for row in if all { self.control.items() } else { Vec::new() } {
-            if let Some(write) = finalise::forget(self.mapping().name(), &row) {
-                self.send(&Request::Write(write), TaskOrigin::Finalise);
-            }
-        }
     }
 }

@@ -130,8 +130,6 @@ WriterAction {
     Recreate = "re-create",
     /// It exchanges the key attributes of two items.
     Swap = "swap",
-    /// After the cut-over it puts, updates or deletes an item of the target.
-    Target = "target-writer",
     /// DynamoDB deletes an item whose time to live is over.
     Expire = "ttl-delete",
 }

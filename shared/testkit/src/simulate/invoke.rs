@@ -1,7 +1,7 @@
 //! Invocations of the replicator: batches from a shard, and what their ends mean for it.
 
 use keyfold_core::retrofit::control::Phase;
-use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Job, Received, TaskResult, Tracking};
+use keyfold_core::retrofit::{Batch, ChangeKind, Disposition, Received, TaskResult};
 
 use super::fault::Fault;
 use super::mutant::Mutant;
@@ -56,9 +56,7 @@ impl<'s> SimulationState<'s> {
     pub(super) fn is_open(&mut self, version: Version) -> bool {
         let Err(error) = self.head.check_open(self.job_of(version).mapping()) else { return true };
         self.note(|| format!("  refused: {}", error.code()));
-        let mixed = version.other != self.revised;
-        let mutant = if mixed { Mutant::VersionsMixed } else { Mutant::FinaliseOpen };
-        self.bites(mutant)
+        version.other != self.revised && self.bites(Mutant::VersionsMixed)
     }
 
     /// Starts a batch of these records.
@@ -70,10 +68,7 @@ impl<'s> SimulationState<'s> {
         let mut received: Vec<Received> = records.iter().map(of).collect();
         let mut batch = Batch::of(job, &mut received);
         let open = batch.open();
-        let mut tasks: Vec<_> = open
-            .into_iter()
-            .map(|at| (at, self.plainer(job, &received[at]).receive(&received[at])))
-            .collect();
+        let mut tasks: Vec<_> = open.into_iter().map(|at| (at, job.receive(&received[at]))).collect();
         if self.mutant.is_some() {
             let last = tasks.last().map_or(0, |(at, _)| *at);
             let first = tasks.first().map_or(0, |(at, _)| *at);
@@ -101,15 +96,6 @@ impl<'s> SimulationState<'s> {
             invocation.open -= 1;
         }
         self.invocation_over(id);
-    }
-
-    /// The job by which a record is carried over: with a weakened protocol, as before there were rows, unless it is a delete.
-    fn plainer(&mut self, job: &'s Job, record: &Received) -> &'s Job {
-        let puts = matches!(record, Received::Change(record) if record.new.is_some());
-        if job.tracking() != Tracking::Rows || !puts || !self.bites(Mutant::PlainPuts) {
-            return job;
-        }
-        self.scenario.job(usize::from(job.epoch().number()) - 1, false, Tracking::Tombstones)
     }
 
     /// Does a weakened protocol skip this record?

@@ -3,7 +3,6 @@
 //! Only records rest on it, and only what is written: before a record is dropped, the row must be seen to be the same still.
 
 use super::fault::Fault;
-use super::mutant::Mutant;
 use super::state::{Look, SimulationState};
 use super::work::Version;
 
@@ -22,7 +21,7 @@ impl SimulationState<'_> {
         let process = self.random.below(PROCESSES);
         let mut known = self.looks.iter().copied();
         let known = known.find(|look| look.process == process && look.stream == now.epoch);
-        if let Some(look) = known.filter(|look| self.is_remembered(look)) {
+        if let Some(look) = known.filter(|look| !self.has_expired(look)) {
             self.faults.hit(Fault::Remembered);
             self.note(|| format!("  by the look of turn {}", look.turn));
             return Some((look.version, Some(look.row)));
@@ -36,33 +35,17 @@ impl SimulationState<'_> {
         open.then_some((now, None))
     }
 
-    fn is_remembered(&mut self, look: &Look) -> bool {
-        !self.has_expired(look) || self.bites(Mutant::LookTooLong)
-    }
-
     fn has_expired(&self, look: &Look) -> bool {
         self.turns > look.turn + LOOK_TURNS
     }
 
     /// Drops the cached row.
     pub(super) fn forget_looks_at(&mut self, row: u64) {
-        if !self.has(Mutant::LookTooLong) {
-            self.looks.retain(|look| look.row != row);
-        }
-    }
-
-    /// Is a row of another phase still cached?
-    pub(super) fn is_former_phase_remembered(&self) -> bool {
-        let kept = self.head.tracking();
-        self.looks.iter().any(|look| look.version.kept != kept && !self.has_expired(look))
+        self.looks.retain(|look| look.row != row);
     }
 
     /// Waits for as long as a look can be remembered.
     pub(super) fn wait_for_looks(&mut self) {
-        let former = self.looks.iter().any(|look| look.row != self.head.version);
-        if former && self.bites(Mutant::NoFloor) {
-            return;
-        }
         if !self.looks.is_empty() {
             self.turns += LOOK_TURNS + 1;
         }

@@ -81,8 +81,6 @@ Mutant {
     LastOnly = "last-only",
     /// The second half of a batch that was split is not delivered.
     HalfLost = "half-lost",
-    /// Tombstones go while records are under way: a late record puts the deleted item back.
-    TombstonesEarly = "tombstones-early",
     /// A new stream's records get fences of the old epoch: their sequence numbers do not compare, and the newer one loses.
     EpochIgnored = "epoch-ignored",
     /// A new stream begins without a new scan: changes made while there was no stream are never read.
@@ -90,14 +88,6 @@ Mutant {
     /// A retrofit that is started again with the same stream begins the next epoch: a record that was dealt with before is newer than the
     /// new scan then.
     RestartAnew = "restarted-anew",
-    /// The retrofit is finalised while records are under way: they arrive when the fences are gone.
-    FinaliseEarly = "finalise-early",
-    /// Records are applied while the retrofit is being finalised: they put fences on items that were cleaned already.
-    FinaliseOpen = "finalise-open",
-    /// The retrofit's row is cached for longer than the wait: what it allows is done when it is forbidden.
-    LookTooLong = "look-too-long",
-    /// A change of the phase or of the mapping does not wait until the previous row has left all caches.
-    NoFloor = "no-floor",
     /// The mapping is not compared with the one that the retrofit was started with: two versions write two kinds of keys.
     VersionsMixed = "versions-mixed",
     /// A mended manifest is followed from now on, and what was carried over before stays as it was.
@@ -122,20 +112,22 @@ Mutant {
     ExtraIgnored = "extra-ignored",
     /// In place, a folded key stays when an attribute that it is made of has gone: it finds the item under what it was.
     StaleKeyStays = "stale-key-stays",
-    /// The end of the retrofit cleans items without a condition: it deletes what an application has written meanwhile.
-    CleanUnguarded = "clean-unguarded",
-    /// The end of the retrofit deletes whatever carries a tombstone's mark: an application's update keeps that mark.
-    FinaliseDeletes = "finalise-deletes",
     /// The scan begins before the stream: changes between the two are in neither.
     ScanFirst = "scan-first",
+    /// The retrofit is finalised while records are under way: they arrive when the fences are gone.
+    FinaliseEarly = "finalise-early",
+    /// Records are applied while the retrofit is being finalised: they put fences on items that were cleaned already.
+    FinaliseOpen = "finalise-open",
+    /// The end of the retrofit cleans items without a condition: it deletes what an application has written meanwhile.
+    CleanUnguarded = "clean-unguarded",
+    /// The retrofit's row is cached for longer than the wait: what it allows is done when it is forbidden.
+    LookTooLong = "look-too-long",
+    /// A change of the phase does not wait until the previous row has left all caches.
+    NoFloor = "no-floor",
     /// Deletes leave nothing while requests that know of no rows may still arrive: such a put brings a deleted item back.
     NoWaitForRows = "no-wait-for-rows",
-    /// The sweep begins while deletes may still leave tombstones: one is left behind it, and readers meet it.
-    NoWaitForSweep = "no-wait-for-sweep",
     /// A change leaves no row: when the delete has left nothing either, an older change brings the item back.
     NoRow = "no-row",
-    /// The row is written without a condition: a change that was read before a newer one goes through after it.
-    RowUnguarded = "row-unguarded",
     /// The item is written over any fence: what was put before there were rows is overwritten by something older.
     ItemUnguarded = "item-unguarded",
     /// In a tidy target records are put by their fences alone: late ones bring back what was deleted.
@@ -148,8 +140,6 @@ Mutant {
     RecordImage = "record-image",
     /// A change that finds everything as it should be leaves no row: an older one that is under way goes through after it.
     EqualIsSkipped = "equal-is-skipped",
-    /// Writers are stopped while something is under way that asks for no seal, because it started before there were any.
-    NoWait = "no-wait",
     /// Writes do not ask whether their generation is over.
     NoSeal = "no-seal",
     /// A repair from before the tidying does not ask whether that has started.
@@ -243,61 +233,38 @@ impl Mutant {
             HistoryKind::Items(scenario) => scenario,
             HistoryKind::Switch { ledger } => return self.concerns_switch(*ledger),
         };
-        if self.is_of_tidying() {
-            return scenario.tidies;
-        }
-        // Each phase of tidying has its own wait.
-        if matches!(self, Mutant::LookTooLong | Mutant::NoFloor) {
-            return scenario.protocol != Protocol::InPlace;
-        }
-        // The common parts of tidied and other retrofits are tried with the latter.
-        !scenario.tidies && !self.is_of_switch() && self.concerns_protocol(scenario.protocol)
+        !self.is_of_switch() && self.concerns_protocol(scenario.protocol)
     }
 
-    /// Does it weaken the way of the writers to the target and back?
+    /// Does it weaken what operators do, or the way of the writers to the target and back?
     fn is_of_switch(self) -> bool {
-        self >= Mutant::NoWait
+        self >= Mutant::FinaliseEarly
     }
 
     /// With a ledger each write asks for its row as it was read, so nothing has to be waited for, and the row of a newer record refuses the
-    /// image of an older one; the target is tidy in the first generation. `EpochStays` and `LateUnseen` need one key twice, which is rare
-    /// where there are many keys.
+    /// image of an older one; deletes leave no tombstones, and the target is tidy in the first generation. `EpochStays` and `LateUnseen` need
+    /// one key twice, which is rare where there are many keys.
     fn concerns_switch(self, ledger: bool) -> bool {
         use Mutant::{
-            DiscardForgotten, EpochStays, FreedUnguarded, HolderUnread, LateUnseen, NoWait, OneSidedCounts,
-            PlaceRowKept, RecordImage, SleeperWrites, TidyingUnsealed,
+            DiscardForgotten, EpochStays, EqualIsSkipped, FreedUnguarded, HolderUnread, ItemUnguarded,
+            LateUnseen, NoRow, NoWaitForRows, OneSidedCounts, PlaceRowKept, PlainPuts, RecordImage,
+            SleeperWrites, SweepUnguarded, TidyingUnsealed, TombstonesStay,
         };
         match self {
             HolderUnread | PlaceRowKept | OneSidedCounts | FreedUnguarded => ledger,
-            NoWait | RecordImage | SleeperWrites | TidyingUnsealed | EpochStays | LateUnseen => !ledger,
+            NoWaitForRows | NoRow | ItemUnguarded | PlainPuts | SweepUnguarded | TombstonesStay
+            | EqualIsSkipped | RecordImage | SleeperWrites | TidyingUnsealed | EpochStays | LateUnseen => {
+                !ledger
+            }
             DiscardForgotten => true,
             _ => self.is_of_switch(),
         }
     }
 
-    /// Does it weaken what makes a target tidy?
-    fn is_of_tidying(self) -> bool {
-        matches!(
-            self,
-            Mutant::NoWaitForRows
-                | Mutant::NoWaitForSweep
-                | Mutant::NoRow
-                | Mutant::RowUnguarded
-                | Mutant::ItemUnguarded
-                | Mutant::PlainPuts
-                | Mutant::SweepUnguarded
-                | Mutant::TombstonesStay
-                | Mutant::RecordImage
-                | Mutant::EqualIsSkipped
-        )
-    }
-
     fn concerns_protocol(self, protocol: Protocol) -> bool {
         use Protocol::{Fenced, InPlace, Ledger};
         match self {
-            Mutant::NoTombstone | Mutant::NoFence | Mutant::TombstonesEarly | Mutant::FinaliseDeletes => {
-                protocol == Fenced
-            }
+            Mutant::NoTombstone | Mutant::NoFence => protocol == Fenced,
             Mutant::NoOwner
             | Mutant::NotAtomic
             | Mutant::NoLedger
@@ -367,13 +334,10 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
             over_ours(write)
         }
         Mutant::DiscardReplayed if kind == TaskOrigin::Replay => unguarded(write),
-        Mutant::NoLedger | Mutant::NoRow if is_row(write, "ledger#") => Some(Weakened::Nothing),
-        Mutant::LedgerUnguarded | Mutant::RowUnguarded if is_row(write, "ledger#") => unguarded(write),
-        Mutant::ItemUnguarded if is_target && kind != TaskOrigin::Sweep => over_ours(write),
-        Mutant::SweepUnguarded if kind == TaskOrigin::Sweep => unguarded(write),
+        Mutant::NoLedger if is_row(write, "ledger#") => Some(Weakened::Nothing),
+        Mutant::LedgerUnguarded if is_row(write, "ledger#") => unguarded(write),
         Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
         Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
-        Mutant::CleanUnguarded if kind == TaskOrigin::Finalise && is_target => unguarded(write),
         Mutant::StaleKeyStays => match &write.action {
             Action::Update { key, set, remove } if !remove.is_empty() => {
                 let action = Action::Update { key: key.clone(), set: set.clone(), remove: Vec::new() };

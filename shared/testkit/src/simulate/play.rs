@@ -11,15 +11,8 @@ use super::work::{TaskOrigin, Waiter};
 
 /// Turns with writers.
 const TURNS_MAX: usize = 90;
-/// Rounds with writers of a history that is tidied, and the turns of each.
-const ROUNDS: usize = 6;
-const ROUND_TURNS_MAX: usize = 40;
-/// Records that come again after a round.
-const DUPLICATES: usize = 3;
 /// Turns before a stream that begins too late.
 const EARLY_TURNS: usize = 20;
-/// How many of a hundred turns the operator has who tidies.
-const TIDYING_PERCENT: usize = 25;
 /// Turns until everything must have drained.
 const DRAIN_TURNS_MAX: usize = 6_000;
 
@@ -35,9 +28,6 @@ impl SimulationState<'_> {
             self.foreign_item();
         }
         self.open();
-        if self.scenario.tidies {
-            self.go_on_in_rounds()?;
-        }
         for _ in 0..self.random.between(20, TURNS_MAX) {
             self.turn();
         }
@@ -49,31 +39,6 @@ impl SimulationState<'_> {
         }
         self.drain()?;
         self.conclude()
-    }
-
-    /// Now and then everything drains and must be right, while the target is tidied and when it is tidy: what goes wrong in
-    /// between is mended by the item's next change, and would not be seen at the end.
-    fn go_on_in_rounds(&mut self) -> Result<(), Violation> {
-        let begins = self.random.below(ROUNDS + 1);
-        for round in 0..ROUNDS {
-            self.tidying.may_begin |= round == begins;
-            for _ in 0..self.random.between(8, ROUND_TURNS_MAX) {
-                self.turn();
-            }
-            if self.stream.is_off() {
-                self.reenable();
-            }
-            self.drain()?;
-            self.check_drained()?;
-            // Records repeated when all is quiet find what deletes have left.
-            if self.faults.is_on(Fault::Duplicate) && !self.stream.records.is_empty() {
-                (0..DUPLICATES).for_each(|_| self.duplicate());
-                self.drain()?;
-                self.check_drained()?;
-            }
-        }
-        self.tidying.may_begin = true;
-        Ok(())
     }
 
     /// The stream begins, then the backfill: never the other way round.
@@ -120,9 +85,7 @@ impl SimulationState<'_> {
 
     /// One turn while writers write.
     fn turn(&mut self) {
-        self.check_readers();
-        let running = self.head.phase == Phase::Running;
-        let can_mend = running && !self.revised && !self.unfollowed && !self.scenario.tidies;
+        let can_mend = self.head.phase == Phase::Running && !self.revised && !self.unfollowed;
         if can_mend && self.faults.strikes(Fault::Revision, &mut self.random, 1) {
             self.revise();
         }
@@ -138,10 +101,6 @@ impl SimulationState<'_> {
     /// One turn of the retrofit. False if there was nothing to do.
     pub(super) fn take_turn(&mut self) -> bool {
         self.turns += 1;
-        self.check_readers();
-        if self.scenario.tidies && self.random.chance(TIDYING_PERCENT) && self.tidy_on() {
-            return true;
-        }
         let (works, runs, verifications) = (self.works.len(), self.runs.len(), self.ready_verifications());
         let ready = self.stream.ready(self.turns).count();
         // Work under way is likelier than new work, or nothing would ever be finished.

@@ -169,8 +169,6 @@ impl SimulationState<'_> {
             run.returned.clone_from(run.slice.checkpoint());
         }
         let (json, segment) = (run.returned.json(), run.returned.segment());
-        // A slice that begins reads the retrofit's row again.
-        run.version.kept = self.head.tracking();
         let other = Version { other: !run.version.other, ..run.version };
         if Checkpoint::resume(&json, self.job_of(other), Pass::Backfill, segment).is_ok() {
             self.fail(Violation::new("a checkpoint of another mapping is taken up"));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, TableRole, Tracking, control};
+use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, TableRole, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::generate::Random;
@@ -77,7 +77,7 @@ pub enum HistoryKind {
 
 impl HistoryKind {
     /// Every one, with its name.
-    pub const NAMES: [&str; 6] = ["in-place", "fenced", "ledger", "tidy", "switch-fenced", "switch-ledger"];
+    pub const NAMES: [&str; 5] = ["in-place", "fenced", "ledger", "switch-fenced", "switch-ledger"];
 
     /// The one with this name.
     pub fn named(name: &str) -> Option<HistoryKind> {
@@ -85,7 +85,6 @@ impl HistoryKind {
             "in-place" => HistoryKind::of(Protocol::InPlace),
             "fenced" => HistoryKind::of(Protocol::Fenced),
             "ledger" => HistoryKind::of(Protocol::Ledger),
-            "tidy" => HistoryKind::Items(Box::new(Scenario::tidied())),
             "switch-fenced" => HistoryKind::Switch { ledger: false },
             "switch-ledger" => HistoryKind::Switch { ledger: true },
             _ => return None,
@@ -102,14 +101,10 @@ impl HistoryKind {
 pub struct Scenario {
     /// Its protocol.
     pub protocol: Protocol,
-    /// Is the target tidied while everything goes on?
-    pub tidies: bool,
     /// One job for each epoch.
     pub jobs: Vec<Job>,
     /// The same with another version of the mapping.
     pub others: Vec<Job>,
-    /// Both where rows are kept in addition to tombstones, and where rows alone are.
-    rowed: [[Vec<Job>; 2]; 2],
     /// The control table.
     pub control: Table,
 }
@@ -120,26 +115,12 @@ impl Scenario {
         let other = TABLES.replace("{a}-{b}", "{b}-{a}");
         let (jobs, others) = (jobs(TABLES, protocol), jobs(&other, protocol));
         assert_ne!(jobs[0].mapping().hash(), others[0].mapping().hash());
-        let rowed = [Tracking::TombstonesAndRows, Tracking::Rows].map(|kept| {
-            [&jobs, &others].map(|of| of.iter().map(|job| job.clone().tracked_by(kept)).collect())
-        });
-        Scenario { protocol, tidies: false, jobs, others, rowed, control: control::table("control") }
+        Scenario { protocol, jobs, others, control: control::table("control") }
     }
 
-    /// The retrofit with fences whose target is tidied.
-    pub fn tidied() -> Scenario {
-        Scenario { tidies: true, ..Scenario::of(Protocol::Fenced) }
-    }
-
-    /// The job of this epoch, of the other version of the mapping or not, that keeps this.
-    pub(super) fn job(&self, epoch: usize, other: bool, kept: Tracking) -> &Job {
-        let jobs = match kept {
-            Tracking::Tombstones if other => &self.others,
-            Tracking::Tombstones => &self.jobs,
-            Tracking::TombstonesAndRows => &self.rowed[0][usize::from(other)],
-            Tracking::Rows => &self.rowed[1][usize::from(other)],
-        };
-        &jobs[epoch]
+    /// The job of this epoch, of the other version of the mapping or not.
+    pub(super) fn job(&self, epoch: usize, other: bool) -> &Job {
+        if other { &self.others[epoch] } else { &self.jobs[epoch] }
     }
 
     /// The mapping.

@@ -1,7 +1,6 @@
 //! Requests are carried out here, with all that can go wrong around them.
 
-use keyfold_core::retrofit::attributes::{FENCE_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{Action, ItemSeen, Protocol, Request, Response, TableRole, Tracking, Write};
+use keyfold_core::retrofit::{Action, ItemSeen, Protocol, Request, Response, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::Fault;
@@ -10,7 +9,7 @@ use super::scenario::{REFUSED, number_of};
 use super::state::SimulationState;
 use super::store::{key_in, outcome};
 use super::throttle::ATTEMPTS_MAX;
-use super::work::{LateRequest, PendingRequest, TaskOrigin, Waiter, line, outcome_name, writes};
+use super::work::{LateRequest, PendingRequest, TaskOrigin, line, outcome_name, writes};
 
 /// The outcome for a task.
 pub(super) enum Exchange {
@@ -75,9 +74,6 @@ impl SimulationState<'_> {
         if sent.iter().any(is_refused) {
             return Response::Rejected("refused-by-table".to_owned());
         }
-        if self.is_skipped(sent) {
-            return Response::Written;
-        }
         let weak: Vec<Option<Weakened>> = sent.iter().map(|write| self.weaken(write, kind)).collect();
         let now = |(write, weak)| match weak {
             &Some(Weakened::Nothing) => None,
@@ -127,10 +123,6 @@ impl SimulationState<'_> {
     }
 
     fn apply(&mut self, write: &Write) {
-        let buries = matches!(&write.action, Action::Put(item) if item.contains_key(TOMBSTONE_ATTRIBUTE));
-        if buries && self.head.tracking() == Tracking::Rows && self.has(Mutant::TombstonesStay) {
-            self.bitten();
-        }
         let key = key_in(&write.action);
         let item = outcome(self.get(write.role, key), &write.action);
         self.set(write.role, key, item, false);
@@ -158,15 +150,10 @@ impl SimulationState<'_> {
         if self.faults.strikes(Fault::CrashBefore, &mut self.random, 2) {
             return Exchange::Crashed;
         }
-        let zombies = if self.scenario.tidies { 10 } else { 4 };
-        if write && self.faults.strikes(Fault::Zombie, &mut self.random, zombies) {
+        if write && self.faults.strikes(Fault::Zombie, &mut self.random, 4) {
             self.note(|| "  a request times out".to_owned());
-            let (request, kind, kept) = (work.request.clone(), work.pending.kind, work.pending.version.kept);
-            self.late.push(LateRequest { request, kind, kept });
+            self.late.push(LateRequest { request: work.request.clone(), kind: work.pending.kind });
             return if self.random.chance(50) { Exchange::Crashed } else { Exchange::Again };
-        }
-        if let Some(image) = self.image_of(work) {
-            return Exchange::Heard(Response::Item(image));
         }
         let mut outcome = self.send(&work.request, work.pending.kind);
         if write && self.faults.strikes(Fault::LostResponse, &mut self.random, 6) {
@@ -182,39 +169,6 @@ impl SimulationState<'_> {
         Exchange::Heard(outcome)
     }
 
-    /// A record's own image in place of the source's state, with a protocol that is weakened so.
-    fn image_of(&mut self, work: &PendingRequest) -> Option<Option<Item>> {
-        let Request::Get { role: TableRole::Source, key } = &work.request else { return None };
-        let Waiter::Invocation(id, at) = work.pending.owner else { return None };
-        if !self.has(Mutant::RecordImage) {
-            return None;
-        }
-        let record = *self.invocations.get(&id)?.records.get(at)?;
-        let image = self.stream.records[record].record.new.clone();
-        if image.as_ref() != self.get(TableRole::Source, key) {
-            self.bitten();
-        }
-        Some(image)
-    }
-
-    /// Is this a transaction that changes nothing but fences, with a protocol that leaves those out?
-    fn is_skipped(&mut self, sent: &[Write]) -> bool {
-        if !self.has(Mutant::EqualIsSkipped) {
-            return false;
-        }
-        let same = |write: &&Write| {
-            let (there, new) = (self.get(write.role, key_in(&write.action)), &write.action);
-            let bare = |item: &Item| {
-                let mut item = item.clone();
-                item.remove(FENCE_ATTRIBUTE);
-                item
-            };
-            outcome(there, new).as_ref().map(bare) == there.map(bare)
-        };
-        sent.iter().filter(|write| write.role == TableRole::Target).all(|write| same(&write))
-            && self.bites(Mutant::EqualIsSkipped)
-    }
-
     /// Once more, unless it was throttled too often.
     fn resend(&mut self, work: &mut PendingRequest) -> Exchange {
         work.attempts += 1;
@@ -228,7 +182,7 @@ impl SimulationState<'_> {
     /// Only where there are transactions.
     fn conflicts(&mut self, request: &Request) -> bool {
         let percent = if matches!(request, Request::Transact(_)) { 10 } else { 3 };
-        (self.scenario.protocol == Protocol::Ledger || self.scenario.tidies)
+        self.scenario.protocol == Protocol::Ledger
             && self.faults.strikes(Fault::Conflict, &mut self.random, percent)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::RetrofitState;
 use keyfold_core::retrofit::verify::{Check, CheckResult, CheckStep};
-use keyfold_core::retrofit::{Job, Mapping, Pass, TableRole, Tracking, Write};
+use keyfold_core::retrofit::{Job, Mapping, Pass, TableRole};
 use keyfold_core::value::Item;
 
 use super::fault::{Fault, Faults};
@@ -37,27 +37,6 @@ pub(super) struct Throttles {
     pub(super) index_until: u64,
     pub(super) key_until: u64,
     pub(super) key: usize,
-}
-
-/// How far the target is tidied.
-#[derive(Debug, Default)]
-pub(super) struct Tidying {
-    /// Does the operator begin, sooner or later?
-    pub(super) may_begin: bool,
-    /// How far the sweep is; `None` before and after it.
-    pub(super) sweep: Option<Sweep>,
-    pub(super) swept: bool,
-}
-
-/// A sweep under way.
-#[derive(Debug, Default)]
-pub(super) struct Sweep {
-    /// The place of the last item that was dealt with.
-    pub(super) after: String,
-    /// The checkpoint: a sweep that crashes goes on from here.
-    pub(super) stored: String,
-    /// The write for the item after it, as it was read.
-    pub(super) write: Option<Write>,
 }
 
 /// A comparison of one side with the other.
@@ -130,8 +109,6 @@ pub(super) struct SimulationState<'s> {
     pub(super) keys: usize,
     /// Another program's items in the target.
     pub(super) foreign: Vec<Item>,
-    /// What writers of the target wrote last, by its place, without marks; `None` where they deleted.
-    pub(super) written_in_target: BTreeMap<String, Option<Item>>,
     /// The target keys at which another program's item has been.
     pub(super) obstructed: [bool; KEYS_MAX],
     /// Of which items a stream took records with it when it was switched off.
@@ -160,8 +137,6 @@ pub(super) struct SimulationState<'s> {
     pub(super) restarted: bool,
     /// What replicators remember of the retrofit's row.
     pub(super) looks: Vec<Look>,
-    /// How far the target is tidied.
-    pub(super) tidying: Tidying,
     /// How many turns there were.
     pub(super) turns: u64,
     /// How often an item of the source or the target changed.
@@ -199,7 +174,6 @@ impl<'s> SimulationState<'s> {
             epoch: 0,
             keys,
             foreign: Vec::new(),
-            written_in_target: BTreeMap::new(),
             obstructed: [false; KEYS_MAX],
             unseen: [false; KEYS_MAX],
             unreadable: Vec::new(),
@@ -214,7 +188,6 @@ impl<'s> SimulationState<'s> {
             revised: false,
             restarted: false,
             looks: Vec::new(),
-            tidying: Tidying::default(),
             turns: 0,
             changes: 0,
             trace: trace.then(Vec::new),
@@ -233,17 +206,17 @@ impl<'s> SimulationState<'s> {
 
     /// The version of this epoch that begins to work now.
     pub(super) fn version_of(&self, epoch: usize, other: bool) -> Version {
-        Version { epoch, other: other != self.revised, kept: self.head.tracking() }
+        Version { epoch, other: other != self.revised }
     }
 
     /// The mapping by which items are right.
     pub(super) fn mapping(&self) -> &'s Mapping {
-        self.scenario.job(0, self.revised, Tracking::Tombstones).mapping()
+        self.scenario.job(0, self.revised).mapping()
     }
 
     /// The manifest is mended. Workers continue by the previous one; a comparison starts again.
     pub(super) fn revise(&mut self) {
-        let mended = self.scenario.job(0, true, Tracking::Tombstones).mapping();
+        let mended = self.scenario.job(0, true).mapping();
         match self.head.revised(mended) {
             Ok(head) => (self.head, self.revised) = (head.revision_done(), true),
             Err(error) => self.fail(Violation::new(error.to_string())),
@@ -259,11 +232,7 @@ impl<'s> SimulationState<'s> {
     /// The job of this version.
     pub(super) fn job_of(&self, version: Version) -> &'s Job {
         let epoch = if self.has(Mutant::EpochIgnored) { 0 } else { version.epoch };
-        let kept = match version.kept {
-            Tracking::Rows if self.has(Mutant::TombstonesStay) => Tracking::TombstonesAndRows,
-            kept => kept,
-        };
-        self.scenario.job(epoch, version.other, kept)
+        self.scenario.job(epoch, version.other)
     }
 
     /// Is the protocol weakened in this way?

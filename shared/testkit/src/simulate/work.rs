@@ -1,17 +1,14 @@
 //! Tasks under way, and those who wait for them: invocations of the replicator, runs of a segment.
 
 use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::{
-    Action, Batch, Checkpoint, ItemTask, Request, Response, Slice, Tracking, Write,
-};
+use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Request, Response, Slice, Write};
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-/// Which job: of this epoch, of the retrofit's mapping or another version of it, started in a phase in which this is kept.
+/// Which job: of this epoch, of the retrofit's mapping or another version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) epoch: usize,
     pub(super) other: bool,
-    pub(super) kept: Tracking,
 }
 
 /// Whose task it is.
@@ -29,10 +26,6 @@ pub(super) enum TaskOrigin {
     Replay,
     /// A comparison.
     Verify,
-    /// The sweep of tombstones.
-    Sweep,
-    /// The end of the retrofit.
-    Finalise,
 }
 
 /// Who waits for it.
@@ -136,8 +129,6 @@ pub(super) struct LateRequest {
     pub(super) request: Request,
     /// Whose it was.
     pub(super) kind: TaskOrigin,
-    /// The marks in the phase in which its sender started.
-    pub(super) kept: Tracking,
 }
 
 /// Does a request write?

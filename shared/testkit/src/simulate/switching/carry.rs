@@ -35,16 +35,24 @@ impl World {
     pub(super) fn is_unsealed_under_way(&self) -> bool {
         let now = Some(self.head.tracking());
         let is_former = |job: &Job| tracking_of(job) != now;
-        let remembers = |look: &Look| is_former(&look.job) && look.is_remembered(self.turns);
-        self.looks.iter().flatten().any(remembers)
-            || self.zombies.iter().any(|zombie| zombie.tracking != now)
+        self.zombies.iter().any(|zombie| zombie.tracking != now)
             || self.awake().any(|work| !work.errand.by_operator && is_former(&work.errand.job))
             || self.passes().any(|run| run.head.generation.map(|_| run.head.tracking()) != now)
     }
 
+    /// Does a function use a cached row of an earlier phase, or may it still?
+    pub(super) fn is_former_row_used(&self) -> bool {
+        let (now, is_over) = (Some(self.head.tracking()), self.head.phase == Phase::Finalising);
+        let is_former = |job: &Job| is_over || tracking_of(job) != now;
+        let by_cache = |work: &Work| work.errand.remembered.is_some() && !work.is_asleep(self.turns);
+        self.looks.iter().flatten().any(|look| is_former(&look.job) && look.is_remembered(self.turns))
+            || self.works.iter().any(|work| by_cache(work) && is_former(&work.errand.job))
+    }
+
     /// A process that sleeps reads the row again before it writes an item, so nothing has to wait for it.
     fn awake(&self) -> impl Iterator<Item = &Work> {
-        self.works.iter().filter(|work| !work.is_asleep(self.turns))
+        let is_ignored = |work: &Work| self.has(Mutant::NoFloor) && work.errand.remembered.is_some();
+        self.works.iter().filter(move |work| !work.is_asleep(self.turns) && !is_ignored(work))
     }
 
     fn passes(&self) -> impl Iterator<Item = &PassRun> {
@@ -53,9 +61,7 @@ impl World {
 
     /// Is a write of an earlier phase still possible?
     pub(super) fn is_anything_under_way(&self) -> bool {
-        let remembers = |look: &Look| look.is_remembered(self.turns);
-        self.looks.iter().flatten().any(remembers)
-            || !self.zombies.is_empty()
+        !self.zombies.is_empty()
             || self.awake().next().is_some()
             || self.passes().any(|run| run.head.phase != Phase::Finalising)
     }
@@ -85,9 +91,10 @@ impl World {
             Due::Carry(job) => {
                 let count = self.random.between(1, BATCH_MAX.min(of_item.len()));
                 let records = of_item[..count].to_vec();
-                let last = &self.streams[index(side)][records[count - 1]].record;
+                let last = Rc::clone(&self.streams[index(side)][records[count - 1]].record);
                 let given_up = self.faults.discards && self.random.chance(6);
-                let task = if given_up { job.discard(last) } else { job.apply(last) };
+                let job = self.weakened_job(job, side, &last);
+                let task = if given_up { job.discard(&last) } else { job.apply(&last) };
                 let forgotten = given_up && self.bites(Mutant::DiscardForgotten);
                 if forgotten || self.misses(side, first) {
                     records.iter().for_each(|at| self.streams[index(side)][*at].dealt_with = true);
@@ -120,9 +127,9 @@ impl World {
         }
         let function = self.random.below(self.looks.len());
         let turns = self.turns;
-        let known = self.looks[function].as_ref();
-        if let Some(look) = known.filter(|look| look.side == side && look.is_remembered(turns)) {
-            return (Due::Carry(Rc::clone(&look.job)), Some(look.version));
+        let known = self.looks[function].clone().filter(|look| look.side == side);
+        if let Some(look) = known.filter(|look| look.is_remembered(turns) || self.is_used_too_long(look)) {
+            return (Due::Carry(look.job), Some(look.version));
         }
         let due = self.delivery(side);
         self.looks[function] = match &due {
@@ -155,6 +162,12 @@ impl World {
                     false => Due::Nothing,
                 }
             }
+            Due::Nothing if self.head.phase == Phase::Finalising && side == Direction::Forward => {
+                match self.bites(Mutant::FinaliseOpen) {
+                    true => Due::Carry(Rc::clone(&jobs.there)),
+                    false => Due::Nothing,
+                }
+            }
             due => due,
         }
     }
@@ -175,6 +188,7 @@ impl World {
         let (due, remembered) = self.remembered_delivery(side);
         match due {
             Due::Carry(job) => {
+                let job = self.weakened_job(job, side, &record);
                 let task = job.apply(&record);
                 self.start(task, Errand { remembered, ..Errand::of(job, side) });
             }
@@ -506,6 +520,15 @@ impl World {
                 self.bites += u64::from(!write.guard.holds(there));
                 write.guard = anything();
             }
+            if partition.starts_with("ledger#") && self.is_tidying_weakened(lead, Mutant::NoRow) {
+                self.bites += 1;
+                continue;
+            }
+            if write.role == TableRole::Target && self.is_tidying_weakened(lead, Mutant::ItemUnguarded) {
+                let there = self.at(other(lead), super::super::store::key_in(&write.action));
+                self.bites += u64::from(!write.guard.holds(there));
+                write.guard = anything();
+            }
             if partition.starts_with("ledger#") && self.has(Mutant::NoRowGuard) {
                 let holds = write.guard.holds(self.row(super::super::store::key_in(&write.action)));
                 self.bites += u64::from(!holds);
@@ -565,6 +588,6 @@ fn is_freeing(write: &Write, of_place: bool) -> bool {
 }
 
 /// Whatever is there.
-fn anything() -> Guard {
+pub(super) fn anything() -> Guard {
     Guard::AbsentOr(Condition::Is(Path::attribute(PARTITION), Comparison::Exists(true)))
 }

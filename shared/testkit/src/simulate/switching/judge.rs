@@ -21,11 +21,44 @@ impl World {
             for number in 0..KEYS {
                 self.check_item(number);
             }
+            self.check_filled();
         }
         match self.wrong.take() {
             Some(wrong) => Err(wrong),
             None => Ok(()),
         }
+    }
+
+    /// Whenever every change was carried over, both sides are the same: what goes wrong while the target is tidied is put right by the item's next
+    /// change, and would not be seen later.
+    fn check_filled(&mut self) {
+        let is_filled = matches!(self.head.phase, Phase::Tidying | Phase::Tidy | Phase::CutOver);
+        let is_left = |record: &Published| !record.dealt_with;
+        if !is_filled || self.head.was_reversed() || self.lost_at.is_some() || !self.works.is_empty() {
+            return;
+        }
+        if self.streams[0].iter().any(is_left)
+            || !self.is_followed(Direction::Forward)
+            || !self.quarantined().is_empty()
+        {
+            return;
+        }
+        if let Some(number) = (0..KEYS).find(|number| !self.is_same(Direction::Forward, *number)) {
+            self.fail(format!("every change was carried over, and k{number} is not the same on both sides"));
+        }
+    }
+
+    /// Does the table that follows say the same of an item, or is the item in quarantine?
+    fn is_same(&self, open: Direction, number: usize) -> bool {
+        let natural_of = |side: Direction| {
+            let item = self.item(side, number).filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
+            item.map(natural)
+        };
+        let wanted = self.carried(open, natural_of(open).as_ref());
+        let same = wanted == self.seen(other(open), natural_of(other(open)).as_ref());
+        (same && self.places(number).count() <= 1)
+            || self.is_parked(other(open), &self.key(other(open), number))
+            || self.copied_late[number]
     }
 
     fn check_item(&mut self, number: usize) {
@@ -84,12 +117,7 @@ impl World {
             return Ok(());
         }
         for number in 0..KEYS {
-            let wanted = self.carried(open, self.item(open, number).map(natural).as_ref());
-            let closed = self.item(other(open), number).map(natural);
-            let same = wanted == self.seen(other(open), closed.as_ref());
-            let same = same && self.places(number).count() <= 1;
-            let is_known = self.is_parked(other(open), &self.key(other(open), number));
-            if !same && !is_known && !self.copied_late[number] {
+            if !self.is_same(open, number) {
                 return Err(Violation::new(format!("at rest, k{number} is not the same on both sides")));
             }
         }
@@ -129,8 +157,11 @@ impl World {
         &self.streams[index(write.side)][write.at].record
     }
 
-    /// No item has a mark, unless marks were to stay or an application put one back.
+    /// No item has a mark and the ledger no row, unless they were to stay or an application put a mark back.
     fn check_clean(&self) -> Result<(), Violation> {
+        if !self.keeps_marks && self.control.within("ledger#").next().is_some() {
+            return Err(Violation::new("the retrofit is over, and the ledger has rows"));
+        }
         let has_marks = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
         let items = self.all_of(Direction::Reverse);
         let kept = self.keeps_marks || self.copied[1].contains(&true);

@@ -4,8 +4,8 @@
 use keyfold_core::retrofit::control::{self, Direction, Phase};
 use keyfold_core::retrofit::gates::Gate;
 use keyfold_core::retrofit::operate::{
-    Command, Effect, End, Failure, FailureKind, Finish, Limits, OpenTable, Operation, Outcome, Reply, Run,
-    Step, Switch, TableFacts, TablePolicy, Tidy, Writers,
+    Command, Effect, End, Failure, FailureKind, Finish, Limits, OpenTable, Operation, Outcome, Readers,
+    Reply, Run, Step, Switch, TableFacts, TablePolicy, Tidy, Writers,
 };
 use keyfold_core::retrofit::{Request, Response, TableRole, TaskResult, Write};
 use keyfold_core::value::{AttributeValue, Item};
@@ -56,7 +56,10 @@ impl World {
             if self.faults.operators && self.random.below(1_000) < DEATHS {
                 return self.operator_dies(at);
             }
-            if !self.operate_once(at) {
+            // Between the read of an item and the write that cleans it, others have their turns.
+            if !self.operate_once(at)
+                || self.operators[at].pass.as_ref().is_some_and(|run| !run.cleaning.is_empty())
+            {
                 break;
             }
         }
@@ -166,15 +169,21 @@ impl World {
     /// Is this wait over? The wait for requests of an earlier phase lasts until none is in flight.
     fn has_waited(&mut self, at: usize, until_ms: u64) -> bool {
         let tidies = matches!(self.head.phase, Phase::Tidying | Phase::Tidy) && !self.head.swept;
-        let is_under_way = match self.head.phase {
-            Phase::Finalising => self.is_anything_under_way(),
-            _ => tidies && self.is_unsealed_under_way(),
+        let (is_under_way, without) = match self.head.phase {
+            Phase::Finalising => (self.is_anything_under_way(), Mutant::FinaliseEarly),
+            _ => (tidies && self.is_unsealed_under_way(), Mutant::NoWaitForRows),
         };
+        let is_wait = self.head.since.is_some() && (tidies || self.head.phase == Phase::Finalising);
         // An operator with a pass waits for a retry.
-        if self.head.since.is_some() && is_under_way && self.operators[at].pass.is_none() {
-            return self.bites(Mutant::NoWait);
+        if is_wait && self.operators[at].pass.is_none() {
+            if is_under_way {
+                return self.bites(without);
+            }
+            if self.is_former_row_used() {
+                return self.bites(Mutant::NoFloor);
+            }
         }
-        if self.head.since.is_some() && (tidies || self.head.phase == Phase::Finalising) {
+        if is_wait {
             // No request of an earlier phase is in flight, so the clock moves to the end of the wait.
             self.waited_seconds += until_ms.saturating_sub(self.now_ms(at)) / 1_000;
         }
@@ -189,7 +198,9 @@ impl World {
             return false;
         }
         let idles = self.moves_left() == 0 || !self.random.chance(25);
-        let must_follow = self.must_fill() || !self.is_followed(Direction::Reverse);
+        // In `cut-over` nothing is repaired, and no new stream followed.
+        let must_follow =
+            self.must_fill() || self.head.phase == Phase::CutOver || !self.is_followed(Direction::Reverse);
         let must_go_on = stopped || self.is_ending_for_good() || (self.ending && must_follow);
         if idles && !must_go_on {
             return false;
@@ -198,7 +209,9 @@ impl World {
             self.replace_stream(Direction::Forward);
         }
         let command = self.command(stopped);
-        let switches = matches!(command, Command::Switch(_));
+        // In `cut-over` the writers follow the readers before the retrofit is finished.
+        let is_finish = matches!(command, Command::Finish(_)) && self.head.phase == Phase::CutOver;
+        let switches = is_finish || matches!(command, Command::Switch(_));
         let skew_seconds = if self.faults.clocks { self.random.below(SKEW_SECONDS) as u64 } else { 0 };
         self.operators[at] = Operator { switches, started: self.turns, skew_seconds, ..Operator::default() };
         if switches && !self.by_policy && self.open.is_some() {
@@ -229,6 +242,12 @@ impl World {
         if !self.ending && !self.head.exempt.is_empty() && self.turns.is_multiple_of(LIFT_TURNS) {
             return Command::Lift;
         }
+        if self.head.phase == Phase::CutOver {
+            return match !self.by_policy && self.is_carried_over() {
+                true => Command::Finish(Finish { leave_marks: false, limits }),
+                false => Command::Readers(Readers { back: true, limits }),
+            };
+        }
         if self.is_ending_for_good()
             || (!stopped && self.head.phase == Phase::Reversed && self.random.chance(8))
         {
@@ -241,13 +260,21 @@ impl World {
         }
         if self.head.phase.is_filling() && !stopped && (self.random.chance(50) || self.must_fill()) {
             let repair = self.ending || self.must_fill() || self.random.chance(50);
-            return match !self.must_fill() && self.random.chance(20) {
-                true => Command::Tidy(Tidy { limits }),
-                false => Command::Run(Run { repair, limits, ..Run::default() }),
+            return match self.random.below(10) {
+                0 if !self.must_fill() => Command::Tidy(Tidy { limits }),
+                1 if !self.must_fill() && !self.ending => Command::Readers(Readers { back: false, limits }),
+                _ => Command::Run(Run { repair, limits, ..Run::default() }),
             };
         }
         self.replace_stream_before(stopped);
         Command::Switch(self.switch(stopped))
+    }
+
+    /// Has everything arrived that the source's writers wrote?
+    fn is_carried_over(&self) -> bool {
+        let is_dealt_with = self.streams[0].iter().all(|record| record.dealt_with);
+        let is_empty = self.quarantine(self.scene.mapping.rows_name()).is_empty();
+        is_dealt_with && is_empty && self.works.is_empty() && self.is_followed(Direction::Forward)
     }
 
     /// The target gets another stream while an operator may have read the former one.

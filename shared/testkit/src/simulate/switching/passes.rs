@@ -14,6 +14,7 @@ use keyfold_core::value::Item;
 
 use super::super::mutant::Mutant;
 use super::scene::{Jobs, KEYS, index, other};
+use super::work::Zombie;
 use super::world::{PassRun, World, failure, side};
 
 /// May a function begin this pass?
@@ -61,9 +62,10 @@ impl World {
         let lead = run.head.phase.direction().unwrap_or(Direction::Forward);
         let Some(job) = jobs.leading(lead) else { unreachable!("each direction that carries has a job") };
         if run.at < KEYS {
-            let name = self.pass_item(&job, lead, &run, repair);
-            *run.counts.entry(name.to_owned()).or_default() += 1;
-            run.at += 1;
+            if let Some(name) = self.pass_item(&job, lead, &mut run, repair) {
+                *run.counts.entry(name.to_owned()).or_default() += 1;
+                run.at += 1;
+            }
             let counts = run.counts.clone();
             self.operators[at].pass = Some(run);
             return Ok(Reply::Pass { done: false, counts });
@@ -89,39 +91,72 @@ impl World {
         let mark = self.row(&progress::mark_key(&jobs.there)).and_then(progress::read_mark);
         let (version, seconds) = (self.head.version, self.seconds());
         let started = ComparisonStart { mark: mark.unwrap_or_default(), version, seconds };
-        PassRun { pass, head: self.head.clone(), started, at: 0, counts: BTreeMap::new() }
+        PassRun {
+            pass,
+            head: self.head.clone(),
+            started,
+            at: 0,
+            cleaning: Vec::new(),
+            counts: BTreeMap::new(),
+        }
     }
 
-    fn pass_item(&mut self, job: &Job, lead: Direction, run: &PassRun, repair: bool) -> &'static str {
-        let number = run.at;
+    /// The result for the next item; `None` if it is not known yet.
+    fn pass_item(
+        &mut self,
+        job: &Job,
+        lead: Direction,
+        run: &mut PassRun,
+        repair: bool,
+    ) -> Option<&'static str> {
         match run.pass {
             Pass::Backfill => {
-                if let Some(item) = self.item(Direction::Forward, number).cloned() {
+                if let Some(item) = self.item(Direction::Forward, run.at).cloned() {
                     self.carry_to_the_end(job.backfill(item, false), job, lead);
                 }
-                "items"
+                Some("items")
             }
-            Pass::Tidy | Pass::Finalise => {
-                let target = self.scene.mapping.target();
-                let clean = if run.pass == Pass::Tidy { finalise::sweep } else { finalise::clean };
-                let writes = self.places(number).filter_map(|item| clean(target, item)).collect();
-                self.clean(writes)
+            Pass::Tidy | Pass::Finalise | Pass::EmptyLedger if run.cleaning.is_empty() => {
+                run.cleaning = self.cleaning(run.pass, run.at);
+                run.cleaning.is_empty().then_some("clean")
             }
-            // All rows with the first item.
-            Pass::EmptyLedger => {
-                let (name, rows) = (self.scene.mapping.name(), self.control.items());
-                let rows = if number == 0 { &rows[..] } else { &[] };
-                self.clean(rows.iter().filter_map(|row| finalise::forget(name, row)).collect())
-            }
-            Pass::VerifySource | Pass::VerifyTarget => self.compare_item(job, lead, number, repair),
+            Pass::Tidy | Pass::Finalise | Pass::EmptyLedger => self.clean(run),
+            Pass::VerifySource | Pass::VerifyTarget => Some(self.compare_item(job, lead, run.at, repair)),
         }
     }
 
-    fn clean(&mut self, writes: Vec<Write>) -> &'static str {
-        for write in writes {
-            self.carry_out(Direction::Forward, &Request::Write(write));
+    /// The writes that clean an item as it is now. All rows of the ledger are read with the first item.
+    fn cleaning(&self, pass: Pass, number: usize) -> Vec<Write> {
+        let (name, target) = (self.scene.mapping.name(), self.scene.mapping.target());
+        match pass {
+            Pass::EmptyLedger if number > 0 => Vec::new(),
+            Pass::EmptyLedger => {
+                self.control.iter().filter_map(|(_, row)| finalise::forget(name, row)).collect()
+            }
+            Pass::Tidy => self.places(number).filter_map(|item| finalise::sweep(target, item)).collect(),
+            _ => self.places(number).filter_map(|item| finalise::clean(target, item)).collect(),
         }
-        "cleaned"
+    }
+
+    /// Cleans an item as it was read. As the functions do: an item that changed meanwhile is read again, a row is counted.
+    fn clean(&mut self, run: &mut PassRun) -> Option<&'static str> {
+        let mut changed = false;
+        for write in std::mem::take(&mut run.cleaning) {
+            let request = Request::Write(self.weakened_cleaning(run.pass, write));
+            if self.faults.zombies && self.random.chance(8) {
+                self.note(|| "  a request of the cleaning is under way for long".to_owned());
+                let (lead, tracking) = (Direction::Forward, Some(self.head.tracking()));
+                let until = self.turns + self.stands_still();
+                self.zombies.push(Zombie { lead, request, tracking, until });
+                changed = true;
+                continue;
+            }
+            changed |= self.carry_out(Direction::Forward, &request) != Response::Written;
+        }
+        match run.pass {
+            Pass::EmptyLedger if changed => Some("changed"),
+            _ => (!changed).then_some("cleaned"),
+        }
     }
 
     fn compare_item(&mut self, job: &Job, lead: Direction, number: usize, repair: bool) -> &'static str {
@@ -165,6 +200,7 @@ impl World {
         self.weaken_head(&mut next);
         notes.push(format!("the retrofit is {}, generation {:?}", next.phase.name(), next.generation));
         let before = std::mem::replace(&mut self.head, next);
+        self.changed = true;
         self.turned(at, &before);
         Response::Written
     }

@@ -201,7 +201,7 @@ impl World {
     }
 
     /// The entries of the direction in which changes are carried now. Those that a late task entered for the other one do not matter.
-    fn quarantined(&self) -> Vec<Quarantined> {
+    pub(super) fn quarantined(&self) -> Vec<Quarantined> {
         let mapping = &self.scene.mapping;
         match self.head.phase.direction() {
             Some(Direction::Forward) => self.quarantine(mapping.rows_name()),

@@ -1,14 +1,21 @@
 //! Effects as a weakened operator performs them, and the consequences of a new row for the writers.
 
+use std::rc::Rc;
+
 use keyfold_core::retrofit::control::{self, Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
-use keyfold_core::retrofit::{Action, Epoch, Fence, Generation, SequenceNumber, seal};
+use keyfold_core::retrofit::{
+    Action, ChangeRecord, Epoch, Fence, Generation, Job, Pass, SequenceNumber, TableRole, Tracking, Write,
+    seal,
+};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
-use super::super::store::key_in;
-use super::scene::{Layout, control_partition, index};
-use super::world::World;
+use super::super::store::{key_in, outcome};
+use super::carry::anything;
+use super::scene::{Layout, control_partition, index, other};
+use super::work::Look;
+use super::world::{World, natural, number_of};
 
 impl World {
     /// The row is another one now: a stop begins, or the direction was turned.
@@ -37,6 +44,10 @@ impl World {
             if let Some(side) = sides.into_iter().find(|side| !self.is_followed(*side)) {
                 self.fail(format!("writers were moved, and the stream of {side:?} is no longer followed"));
             }
+        }
+        if phase == Phase::Finalising && before.phase == Phase::CutOver {
+            // The writers follow the readers.
+            (self.apps_at, self.open) = (Direction::Reverse, Some(Direction::Reverse));
         }
         let side = match phase {
             Phase::Settled | Phase::Finalising | Phase::Finalised => Some(Direction::Reverse),
@@ -134,6 +145,62 @@ impl World {
             self.bites += 1;
             row.insert(control::FENCE.to_owned(), newest_fence().value());
         }
+    }
+
+    /// Is this way of a tidying weakened so? Only before writers move: afterwards other mutants weaken the same guards.
+    pub(super) fn is_tidying_weakened(&self, lead: Direction, mutant: Mutant) -> bool {
+        let is_tidying = lead == Direction::Forward && !self.head.was_reversed();
+        self.has(mutant) && is_tidying && self.scene.layout == Layout::Fixed
+    }
+
+    /// The job by which a weakened function applies this record once deletes leave nothing in the target.
+    pub(super) fn weakened_job(&mut self, job: Rc<Job>, lead: Direction, record: &ChangeRecord) -> Rc<Job> {
+        let tracking = match self.mutant {
+            Some(Mutant::TombstonesStay) => Tracking::TombstonesAndRows,
+            Some(Mutant::PlainPuts) if self.seen(lead, record.new.as_ref()).is_some() => Tracking::Tombstones,
+            _ => return job,
+        };
+        let mutant = self.mutant.filter(|mutant| self.is_tidying_weakened(lead, *mutant));
+        match mutant.filter(|mutant| job.tracking() == Tracking::Rows && self.bites(*mutant)) {
+            Some(_) => Rc::new(Job::clone(&job).tracked_by(tracking)),
+            None => job,
+        }
+    }
+
+    /// Does a weakened function use this cached row after its time?
+    pub(super) fn is_used_too_long(&mut self, look: &Look) -> bool {
+        look.is_remembered_long(self.turns) && self.bites(Mutant::LookTooLong)
+    }
+
+    /// Is this a change of nothing but fences, which a weakened protocol leaves out?
+    pub(super) fn is_skipped(&mut self, lead: Direction, writes: &[Write]) -> bool {
+        let is_same = |write: &Write| {
+            // An item that gets a fence before it is deleted is not as it should be.
+            let is_wanted = |item: &Item| self.seen(lead, self.item(lead, number_of(item))).is_some();
+            if matches!(&write.action, Action::Put(item) if !is_wanted(item)) {
+                return false;
+            }
+            let there = self.at(other(lead), key_in(&write.action));
+            outcome(there, &write.action).as_ref().map(natural) == there.map(natural)
+        };
+        self.is_tidying_weakened(lead, Mutant::EqualIsSkipped)
+            && writes.iter().filter(|write| write.role == TableRole::Target).all(is_same)
+            && self.bites(Mutant::EqualIsSkipped)
+    }
+
+    /// A write of a sweep or of the end of a retrofit as a weakened protocol sends it.
+    pub(super) fn weakened_cleaning(&mut self, pass: Pass, write: Write) -> Write {
+        let mutant = match pass {
+            Pass::Tidy => Mutant::SweepUnguarded,
+            Pass::Finalise => Mutant::CleanUnguarded,
+            _ => return write,
+        };
+        if !self.has(mutant) {
+            return write;
+        }
+        let there = self.at(Direction::Reverse, key_in(&write.action));
+        self.bites += u64::from(!write.guard.holds(there));
+        Write { guard: anything(), ..write }
     }
 
     /// Is this record too young for an operator that does not wait for what was written after the stop?

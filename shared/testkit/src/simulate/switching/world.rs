@@ -246,7 +246,7 @@ impl World {
             splits: fault(40),
             restores: fault(20),
         };
-        let (by_policy, whole_way) = (fault(50), fault(35));
+        let (by_policy, whole_way) = (fault(50), fault(60));
         let mut world = World::with(Layout::of(seed), random, faults, mutant, trace);
         world.by_policy = by_policy;
         if whole_way {
@@ -570,6 +570,7 @@ impl World {
                 None => Response::Written,
                 Some(_) => Response::Refused(keyfold_core::retrofit::ItemSeen::Unknown),
             },
+            Request::Transact(writes) if self.is_skipped(lead, writes) => Response::Written,
             Request::Transact(writes) => {
                 let sent = self.weakened(lead, writes);
                 match self.write_all(lead, &sent) {
@@ -830,6 +831,8 @@ pub(super) struct PassRun {
     pub(super) started: ComparisonStart,
     /// The next item.
     pub(super) at: usize,
+    /// The writes that clean it as it was read.
+    pub(super) cleaning: Vec<Write>,
     pub(super) counts: BTreeMap<String, u64>,
 }
 
