@@ -35,7 +35,7 @@ impl World {
     pub(super) fn is_unsealed_under_way(&self) -> bool {
         let now = Some(self.head.tracking());
         let is_former = |job: &Job| tracking_of(job) != now;
-        self.zombies.iter().any(|zombie| zombie.tracking != now)
+        self.late_requests().any(|zombie| zombie.tracking != now)
             || self.awake().any(|work| !work.errand.by_operator && is_former(&work.errand.job))
             || self.passes().any(|run| run.head.generation.map(|_| run.head.tracking()) != now)
     }
@@ -47,6 +47,12 @@ impl World {
         let by_cache = |work: &Work| work.errand.remembered.is_some() && !work.is_asleep(self.turns);
         self.looks.iter().flatten().any(|look| is_former(&look.job) && look.is_remembered(self.turns))
             || self.works.iter().any(|work| by_cache(work) && is_former(&work.errand.job))
+            || self.zombies.iter().any(|zombie| zombie.by_cache && (is_over || zombie.tracking != now))
+    }
+
+    /// The requests that are waited for.
+    fn late_requests(&self) -> impl Iterator<Item = &Zombie> {
+        self.zombies.iter().filter(|zombie| !(self.has(Mutant::NoFloor) && zombie.by_cache))
     }
 
     /// A process that sleeps reads the row again before it writes an item, so nothing has to wait for it.
@@ -61,7 +67,7 @@ impl World {
 
     /// Is a write of an earlier phase still possible?
     pub(super) fn is_anything_under_way(&self) -> bool {
-        !self.zombies.is_empty()
+        self.late_requests().next().is_some()
             || self.awake().next().is_some()
             || self.passes().any(|run| run.head.phase != Phase::Finalising)
     }
@@ -363,7 +369,8 @@ impl World {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
             let (tracking, until) = (tracking_of(&work.errand.job), self.turns + self.stands_still());
-            self.zombies.push(Zombie { lead, request, tracking, until });
+            let by_cache = work.errand.remembered.is_some();
+            self.zombies.push(Zombie { lead, request, tracking, by_cache, until });
             return match self.random.chance(50) {
                 true => self.over(work.errand.records, false),
                 false => self.works.push(work),

@@ -176,15 +176,13 @@ impl World {
         let is_wait = self.head.since.is_some() && (tidies || self.head.phase == Phase::Finalising);
         // An operator with a pass waits for a retry.
         if is_wait && self.operators[at].pass.is_none() {
-            if is_under_way {
-                return self.bites(without);
-            }
-            if self.is_former_row_used() {
-                return self.bites(Mutant::NoFloor);
+            let weakness = if is_under_way { without } else { Mutant::NoFloor };
+            if (is_under_way || self.is_former_row_used()) && !self.bites(weakness) {
+                return false;
             }
         }
         if is_wait {
-            // No request of an earlier phase is in flight, so the clock moves to the end of the wait.
+            // The clock moves to the end of the wait: no request of an earlier phase is in flight.
             self.waited_seconds += until_ms.saturating_sub(self.now_ms(at)) / 1_000;
         }
         self.now_ms(at) >= until_ms || self.operators[at].frozen_ms.is_some()

@@ -147,7 +147,7 @@ impl World {
                 self.note(|| "  a request of the cleaning is under way for long".to_owned());
                 let (lead, tracking) = (Direction::Forward, Some(self.head.tracking()));
                 let until = self.turns + self.stands_still();
-                self.zombies.push(Zombie { lead, request, tracking, until });
+                self.zombies.push(Zombie { lead, request, tracking, by_cache: false, until });
                 changed = true;
                 continue;
             }

@@ -108,9 +108,11 @@ impl World {
             let stale = Box::new(self.clone());
             self.operators[at].stale = Some(stale);
         }
+        // Those of a tidying have a mutant of their own.
+        let is_stop = self.head.phase.is_stop();
         match self.mutant {
-            Some(Mutant::OpenBeforeSeals) => true,
-            Some(Mutant::HalfSealed) => number >= seal::SEALS / 2,
+            Some(Mutant::OpenBeforeSeals) => is_stop,
+            Some(Mutant::HalfSealed) => is_stop && number >= seal::SEALS / 2,
             Some(Mutant::ReturnUnsealed) => self.head.phase == Phase::Returning,
             Some(Mutant::TakenBackUnsealed) => self.operators[at].gives_back,
             _ => false,

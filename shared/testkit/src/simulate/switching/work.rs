@@ -34,6 +34,8 @@ pub(super) struct Zombie {
     pub(super) request: Request,
     /// Where its sender kept versions, if it asks for a seal.
     pub(super) tracking: Option<Tracking>,
+    /// Its sender used a cached row.
+    pub(super) by_cache: bool,
     /// It is under way until this turn at least.
     pub(super) until: u64,
 }
