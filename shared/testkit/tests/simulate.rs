@@ -171,7 +171,8 @@ fn histories_of_a_switch_are_right() {
 #[test]
 fn a_switch_that_does_not_wait_is_noticed() {
     let kind = HistoryKind::Switch { ledger: false };
-    for mutant in [Mutant::NotDrained, Mutant::CarriesOn, Mutant::LateIgnored] {
+    let of_tidying = [Mutant::NoWaitForRows, Mutant::PlainPuts, Mutant::TombstonesStay];
+    for mutant in [Mutant::NotDrained, Mutant::CarriesOn, Mutant::LateIgnored].into_iter().chain(of_tidying) {
         let noticed = (0..400).filter(|seed| kind.has(*seed)).any(|seed| {
             let played = history(&kind, seed, Some(mutant), false);
             played.wrong.is_some() && played.bites > 0

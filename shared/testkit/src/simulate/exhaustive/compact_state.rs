@@ -118,7 +118,7 @@ impl CompactState {
         mix(0, (rows.fold(0, u64::wrapping_add), self.truth))
     }
 
-    /// The simulator's own checks: drained, repaired, finalised.
+    /// The simulator's own checks: drained, repaired.
     pub(super) fn check(&self, tasks: &TaskTable<'_>) -> Result<(), Violation> {
         let mut state = SimulationState::new(tasks.tables.scenario, 0, None, false);
         state.faults.end();
