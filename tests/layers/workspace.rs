@@ -103,7 +103,8 @@ fn read_folder(
         let text =
             || fs::read_to_string(entry.path()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let is_built = entry.path().join("CACHEDIR.TAG").exists() || name == "node_modules";
+            let is_built =
+                entry.path().join("CACHEDIR.TAG").exists() || name == "target" || name == "node_modules";
             if !is_built && !name.to_string_lossy().starts_with('.') {
                 read_folder(top, &path, sources, manifests);
             }

@@ -5,16 +5,16 @@ use std::rc::Rc;
 use keyfold_core::condition::{Comparison, Condition, Path};
 use keyfold_core::retrofit::attributes::REMOVING_ATTRIBUTE;
 use keyfold_core::retrofit::control::{Direction, PARTITION, Phase};
+use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
 use keyfold_core::retrofit::{
-    Action, Guard, ItemTask, Job, LedgerRow, Quarantined, Request, Response, TableRole, TaskResult, TaskStep,
-    Tracking, Write, control,
+    Action, Epoch, Fence, Guard, ItemTask, Job, LedgerRow, Quarantined, Request, Response, SequenceNumber,
+    TableRole, TaskResult, TaskStep, Tracking, Write, control,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
 use super::super::work::writes;
 use super::scene::{Due, Jobs, KEYS, Layout, control_partition, index, other};
-use super::weaken::newest_fence;
 use super::work::{Errand, Look, Work, Zombie};
 use super::world::PassRun;
 use super::world::{LateWrite, World, natural, number_of};
@@ -597,4 +597,13 @@ fn is_freeing(write: &Write, of_place: bool) -> bool {
 /// Whatever is there.
 pub(super) fn anything() -> Guard {
     Guard::AbsentOr(Condition::Is(Path::attribute(PARTITION), Comparison::Exists(true)))
+}
+
+/// A fence that is newer than any.
+pub(super) fn newest_fence() -> Fence {
+    let digits = "9".repeat(SEQUENCE_DIGITS);
+    let (Some(epoch), Ok(sequence)) = (Epoch::new(Epoch::MAX), SequenceNumber::parse(&digits)) else {
+        unreachable!("both are the last that there can be")
+    };
+    Fence::of_record(epoch, sequence)
 }

@@ -3,16 +3,12 @@
 use std::rc::Rc;
 
 use keyfold_core::retrofit::control::{self, Direction, Phase, RetrofitState};
-use keyfold_core::retrofit::fence::SEQUENCE_DIGITS;
-use keyfold_core::retrofit::{
-    Action, ChangeRecord, Epoch, Fence, Generation, Job, Pass, SequenceNumber, TableRole, Tracking, Write,
-    seal,
-};
+use keyfold_core::retrofit::{Action, ChangeRecord, Generation, Job, Pass, TableRole, Tracking, Write, seal};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
 use super::super::store::{key_in, outcome};
-use super::carry::anything;
+use super::carry::{anything, newest_fence};
 use super::scene::{Layout, control_partition, index, other};
 use super::work::Look;
 use super::world::{World, natural, number_of};
@@ -209,13 +205,4 @@ impl World {
     pub(super) fn is_too_young(&self, side: Direction, record: usize) -> bool {
         self.has(Mutant::EarlyLook) && record >= self.stopped_at[index(side)]
     }
-}
-
-/// A fence that is newer than any.
-pub(super) fn newest_fence() -> Fence {
-    let digits = "9".repeat(SEQUENCE_DIGITS);
-    let (Some(epoch), Ok(sequence)) = (Epoch::new(Epoch::MAX), SequenceNumber::parse(&digits)) else {
-        unreachable!("both are the last that there can be")
-    };
-    Fence::of_record(epoch, sequence)
 }
