@@ -283,3 +283,43 @@ fn differences(table: &Table, there: &TableDescription) -> Option<String> {
 fn place(role: TableRole) -> usize {
     usize::from(role == TableRole::Target)
 }
+
+#[cfg(test)]
+mod tests {
+    use keyfold_core::manifest;
+    use keyfold_core::retrofit::RATE_MAX;
+
+    use super::*;
+
+    const MANIFEST: &str = r#"
+[tables.old]
+name = "old-events"
+partition = "id"
+attributes = { id = "string" }
+[tables.new]
+name = "new-events"
+partition = "id"
+attributes = { id = "string" }
+[retrofits.moved]
+from = "old"
+to = "new"
+"#;
+
+    #[tokio::test]
+    async fn only_an_endpoint_on_this_machine_has_no_limit_of_the_rate() {
+        let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
+        let mapping = Mapping::of(&model, "moved").unwrap();
+        for (endpoint, given, rate) in [
+            (Endpoint::Aws, None, None),
+            (Endpoint::Aws, Some(50.0), Some(50.0)),
+            (Endpoint::Plain("http://dynamodb.us-east-1.amazonaws.com".to_owned()), None, None),
+            (Endpoint::Plain("http://127.0.0.1:8000".to_owned()), None, Some(RATE_MAX)),
+            (Endpoint::Plain("http://127.0.0.1:8000".to_owned()), Some(50.0), Some(50.0)),
+        ] {
+            let settings = Settings { endpoint, region: Some("us-east-1".to_owned()), ..Settings::default() };
+            let passes = PassOptions { rate: given, ..PassOptions::of(None) };
+            let operator = Operator::new(&settings, &mapping, "control", passes).await;
+            assert_eq!(operator.passes.rate, rate, "{:?}, given {given:?}", settings.endpoint);
+        }
+    }
+}
