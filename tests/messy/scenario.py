@@ -228,7 +228,7 @@ class Scene:
             self.reported(name, self.agrees(name, mended=False))
         say(f"moved, rekeyed: {self.mended('old', 'moved', 'rekeyed')} items corrected")
         self.repaired("moved", "rekeyed")
-        self.programs.keyfold("switch", "rekeyed", "--writers", "stay")
+        self.programs.keyfold("switch", "rekeyed", "--writers", "attested", "--for-good")
         self.programs.keyfold("finish", "rekeyed")
         self.agrees("rekeyed", final=True)
         say("rekeyed: finished; all items agree")

@@ -164,8 +164,8 @@ impl Scenario {
     /// After the cut-over no trace of the retrofit is left on the target's items.
     async fn ends(&self, deployment: &Deployment, poller: StreamPoller) {
         poller.stop().await.unwrap();
-        let stay = ["switch", self.retrofit, "--writers", "stay"];
-        deployment.done(if self.source == self.target { &stay[..2] } else { &stay }).await;
+        let switch = ["switch", self.retrofit, "--writers", "attested", "--for-good"];
+        deployment.done(if self.source == self.target { &switch[..2] } else { &switch }).await;
         deployment.done(&["finish", self.retrofit]).await;
         let found = deployment.items(self.target).await;
         assert_eq!(differences(&self.wanted(deployment).await, &found), [""; 0]);

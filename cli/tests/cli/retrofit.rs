@@ -125,6 +125,17 @@ async fn items_are_carried_into_a_new_table_once_and_verified() {
     assert_eq!(done(&site, &["switch", "auditV2", "--back"])["phase"], "tidy");
     // The command compares first.
     assert_eq!(done(&site, &["switch", "auditV2", "--writers", "stay"])["phase"], "cut-over");
+    refuses(&site, &["finish", "auditV2"], &["`cut-over`", "`keyfold retrofit switch` moves the writers"]);
+    // A change of the writers was not carried over, because the replicator does not run.
+    let mut changed = event(6);
+    changed.insert("resourceId".to_owned(), AttributeValue::S("at the end".to_owned()));
+    site.put(site.table("audit-legacy"), changed).await;
+    let for_good = ["switch", "auditV2", "--writers", "attested", "--for-good"];
+    refuses(&site, &for_good, &["2 items that differ", "next: keyfold retrofit switch auditV2 --back"]);
+    assert_eq!(done(&site, &["switch", "auditV2", "--back"])["phase"], "tidy");
+    done(&site, &["run", "auditV2", "--repair"]);
+    assert_eq!(done(&site, &["switch", "auditV2", "--writers", "stay"])["phase"], "cut-over");
+    assert_eq!(done(&site, &for_good)["phase"], "settled");
     // After an interruption, the same command waits for the rest of the time.
     for _ in 0..2 {
         let (mut waiting, mut lines) = spawned(&site, &["finish", "auditV2", "--waits", "in-flight=600"]);

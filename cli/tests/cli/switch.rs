@@ -192,6 +192,7 @@ async fn a_tidied_target_has_no_tombstones_and_gets_none() {
     let nothing = done(&site, &["finish", "auditV2", "--check", "--leave-marks"]);
     assert_eq!((&nothing["writeUnits"], &nothing["readUnits"]), (&json!(0), &json!(0)));
     assert_eq!(done(&site, &["status", "auditV2"])["phase"], "cut-over");
+    done(&site, &["switch", "auditV2", "--writers", "attested", "--for-good"]);
     // Nothing is cleaned, so there is no wait, on any endpoint.
     let end = done(&site, &["finish", "auditV2", "--leave-marks", "--waits", "in-flight=600"]);
     assert_eq!(end["phase"], "finalised");

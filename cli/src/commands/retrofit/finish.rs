@@ -20,7 +20,7 @@ pub(crate) struct RetrofitFinishArgs {
     /// Show the price. Changes nothing.
     #[arg(long)]
     check: bool,
-    /// Leave the marks on the items, and the rows in the control table, which costs nothing. Tombstones are deleted all the same.
+    /// Leave the marks on the items, and the rows in the control table, which costs nothing.
     #[arg(long)]
     leave_marks: bool,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The verifier's result is recorded, and opens the gates of the cut-over until something is written.
 
-use keyfold_core::retrofit::control::Phase;
+use keyfold_core::retrofit::control::{Phase, RetrofitState};
 use serde_json::{Value, json};
 
 use crate::BINARY;
@@ -46,7 +46,7 @@ async fn a_comparison_of_all_segments_of_both_sides_counts_until_something_is_wr
     }
     assert_eq!(found().await, Some(0));
     let (sender, head) = (function.sender("auditV2"), function.sender("auditV2").head().await.unwrap());
-    let over = head.to(Phase::CutOver).unwrap();
+    let over = RetrofitState { phase: Phase::CutOver, version: head.version + 1, ..head.clone() };
     sender.store(&over, Some(&head)).await.unwrap();
     assert_eq!(found().await, None, "a change of the phase voids what was compared before");
     let (kind, said) = function.refused(slice("source", 0, true)).await;

@@ -23,7 +23,8 @@ impl RetrofitState {
     pub fn next_command(&self, gates: &[Gate]) -> Option<String> {
         let command = match self.phase {
             _ if self.revising => "revise",
-            Phase::Running | Phase::Tidying | Phase::Tidy => return Some(self.next_while_filling(gates)),
+            Phase::Running | Phase::Tidying | Phase::Tidy => self.opening(gates).unwrap_or("switch"),
+            Phase::CutOver if self.protocol != Protocol::InPlace => self.opening(gates).unwrap_or("switch"),
             Phase::Returning => "switch --back",
             Phase::Closing => "switch",
             Phase::Reversed | Phase::Settled | Phase::CutOver | Phase::Finalising => "finish",
@@ -32,22 +33,25 @@ impl RetrofitState {
         Some(self.command(command))
     }
 
-    fn next_while_filling(&self, gates: &[Gate]) -> String {
+    /// The command that opens the first of these gates, if another one than the switch does.
+    pub(super) fn opening(&self, gates: &[Gate]) -> Option<&'static str> {
         let is = |wanted: fn(&Gate) -> bool| gates.iter().any(wanted);
-        self.command(match () {
+        // While readers use the target, nothing is filled or repaired.
+        let filling = |command| if self.phase == Phase::CutOver { "switch --back" } else { command };
+        match () {
             () if is(|gate| matches!(gate, Gate::Backfill { .. } | Gate::Stream | Gate::FormerStream)) => {
-                "run"
+                Some(filling("run"))
             }
-            () if is(|gate| matches!(gate, Gate::Quarantine { .. })) => "quarantine",
-            () if is(|gate| matches!(gate, Gate::Differences { .. })) => "run --repair",
-            () if self.is_tidying() => "switch",
-            () if is(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) => "run",
-            () => "switch",
-        })
+            () if is(|gate| matches!(gate, Gate::Quarantine { .. })) => Some("quarantine"),
+            () if is(|gate| matches!(gate, Gate::Differences { .. })) => Some(filling("run --repair")),
+            () if self.is_tidying() => None,
+            () if is(|gate| matches!(gate, Gate::NotVerified | Gate::Stale { .. })) => Some("run"),
+            () => None,
+        }
     }
 
     /// A command on this retrofit: its word, and its flags.
-    fn command(&self, words: &str) -> String {
+    pub(super) fn command(&self, words: &str) -> String {
         let (word, flags) = words.split_once(' ').unwrap_or((words, ""));
         format!("keyfold retrofit {word} {} {flags}", self.retrofit).trim_end().to_owned()
     }

@@ -114,7 +114,7 @@ impl CompletedStep {
             CompletedStep::Started => started(mapping),
             CompletedStep::CutOver => {
                 format!(
-                    "readers may use table `{target}` now; writers stay with table `{source}`, whose changes are carried over until you finish"
+                    "readers may use table `{target}` now; writers stay with table `{source}`, whose changes are carried over until they move too"
                 )
             }
             CompletedStep::Undone => {

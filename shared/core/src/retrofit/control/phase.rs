@@ -100,11 +100,12 @@ impl Phase {
         )
     }
 
-    /// The phases that may follow. A retrofit that keeps rows never goes back to a phase without them.
-    pub(super) fn followers(self, rows: bool) -> &'static [Phase] {
+    /// The phases that may follow. Between tables, a retrofit that keeps rows never goes back to a phase without them.
+    pub(super) fn followers(self, in_place: bool) -> &'static [Phase] {
         match self {
+            Phase::Running if in_place => &[Phase::CutOver, Phase::Abandoned],
             // And the first phase of the tidying, which depends on the protocol.
-            Phase::Running => &[Phase::CutOver, Phase::Abandoned],
+            Phase::Running => &[Phase::Abandoned],
             Phase::Tidying => &[Phase::Tidy, Phase::Abandoned],
             Phase::Tidy => &[Phase::Closing, Phase::CutOver, Phase::Abandoned],
             // And `Settled`, at the end of a switch without a way back.
@@ -112,8 +113,9 @@ impl Phase {
             Phase::Reversed => &[Phase::Returning, Phase::Settled],
             Phase::Returning => &[Phase::Reversed, Phase::Tidy],
             Phase::Settled => &[Phase::Finalising],
-            Phase::CutOver if rows => &[Phase::Tidy, Phase::Finalising],
-            Phase::CutOver => &[Phase::Running, Phase::Finalising],
+            Phase::CutOver if in_place => &[Phase::Running, Phase::Finalising],
+            // The writers use the source still: with an end from here, their last changes would be lost.
+            Phase::CutOver => &[Phase::Tidy, Phase::Closing],
             Phase::Finalising => &[Phase::Finalised],
             Phase::Finalised | Phase::Abandoned => &[],
         }

@@ -137,9 +137,8 @@ impl ControlError {
             ControlError::WrongPhase { phase: Phase::Returning, .. } => Some(
                 "the writers are being moved back: `keyfold retrofit switch --back` finishes that, `keyfold retrofit switch` takes it back",
             ),
-            ControlError::WrongPhase { phase: Phase::CutOver, wanted: Phase::Closing, .. } => Some(
-                "only the readers have moved: `keyfold retrofit switch --back` takes that back, then the writers can move; programs may go on \
-                 reading the target meanwhile",
+            ControlError::WrongPhase { phase: Phase::CutOver, wanted: Phase::Finalising, .. } => Some(
+                "only the readers have moved: `keyfold retrofit switch` moves the writers, then the retrofit can be finished",
             ),
             ControlError::WrongPhase { .. } | ControlError::Closed { .. } => {
                 Some("`keyfold retrofit status` explains the phase and names the next command")

@@ -144,7 +144,7 @@ impl RetrofitState {
         if tidies && phase != self.tidied_first()? {
             return Err(self.wrong_phase(phase));
         }
-        if !tidies && !self.phase.followers(self.keeps_rows()).contains(&phase) {
+        if !tidies && !self.phase.followers(self.protocol == Protocol::InPlace).contains(&phase) {
             return Err(self.wrong_phase(phase));
         }
         Ok(self.moved(phase, tidies.then_some(Generation::FIRST)))
@@ -216,11 +216,6 @@ impl RetrofitState {
     #[must_use]
     pub fn exempting(&self, exempt: &[String]) -> RetrofitState {
         RetrofitState { exempt: exempt.to_vec(), version: self.version + 1, ..self.clone() }
-    }
-
-    /// The phase that takes a cut-over back.
-    pub fn undone(&self) -> Phase {
-        if self.keeps_rows() { Phase::Tidy } else { Phase::Running }
     }
 
     /// The row once no worker starts to write as in the earlier phase.

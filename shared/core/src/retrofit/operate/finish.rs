@@ -12,7 +12,7 @@ use crate::retrofit::segment::Pass;
 /// An end, as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finish {
-    /// Leaves the marks on the items and the rows in the control table. Tombstones are deleted all the same.
+    /// Leaves the marks on the items and the rows in the control table.
     pub leave_marks: bool,
     /// Its times.
     pub limits: Limits,
@@ -69,7 +69,7 @@ impl FinishMachine {
             let (retrofit, table) = (head.retrofit.clone(), context.mapping.source().id.clone());
             return over(context.control_error(&ControlError::KeepsFolded { retrofit, table }));
         }
-        let passes = needed_passes(self.options.leave_marks, head);
+        let passes = needed_passes(self.options.leave_marks, head.protocol);
         match head.phase {
             Phase::Finalised => over(finalised(context, End::Already, self.counts.clone())),
             Phase::Finalising if passes.is_empty() || self.counts.is_some() => {
@@ -138,7 +138,7 @@ impl FinishMachine {
                     // Their segments count as done: unless that is forgotten, the next run would skip the items that are left.
                     left => FinishStage::Forgetting {
                         left,
-                        passes: needed_passes(self.options.leave_marks, context.head()),
+                        passes: needed_passes(self.options.leave_marks, context.head().protocol),
                     },
                 }
             }
@@ -172,16 +172,11 @@ impl Part for FinishMachine {
     }
 }
 
-/// The passes that are needed. Tombstones are always deleted: readers of the target would meet them for ever.
-pub(super) fn needed_passes(leave_marks: bool, head: &RetrofitState) -> Vec<Pass> {
-    let between_tables = head.protocol != Protocol::InPlace;
-    let has_rows = head.protocol == Protocol::Ledger || head.keeps_rows();
-    match leave_marks {
-        true => head.leaves_tombstones().then_some(Pass::Tidy).into_iter().collect(),
-        false => {
-            let target = between_tables.then_some(Pass::Finalise);
-            target.into_iter().chain(has_rows.then_some(Pass::EmptyLedger)).collect()
-        }
+/// The passes that are needed. There is no tombstone: the target was tidied before the writers moved.
+pub(super) fn needed_passes(leave_marks: bool, protocol: Protocol) -> Vec<Pass> {
+    match leave_marks || protocol == Protocol::InPlace {
+        true => Vec::new(),
+        false => vec![Pass::Finalise, Pass::EmptyLedger],
     }
 }
 

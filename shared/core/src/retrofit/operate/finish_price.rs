@@ -27,8 +27,6 @@ pub struct FinishPrice {
     pub write_units: u64,
     /// Does each row of the control table cost a write unit?
     pub rows: bool,
-    /// Does each tombstone cost a write unit?
-    pub tombstones: bool,
 }
 
 impl FinishPrice {
@@ -39,7 +37,7 @@ impl FinishPrice {
         target: &Table,
         (items, read_units): (u64, u64),
     ) -> FinishPrice {
-        let passes = needed_passes(leave_marks, head);
+        let passes = needed_passes(leave_marks, head.protocol);
         let scans = passes.iter().any(|pass| pass.table() == TableRole::Target);
         let (items, read_units) = if scans { (items, read_units) } else { (0, 0) };
         let marks = passes.contains(&Pass::Finalise);
@@ -51,7 +49,6 @@ impl FinishPrice {
             read_units,
             write_units: if marks { finalise::write_units(target, items, read_units).get() } else { 0 },
             rows: passes.contains(&Pass::EmptyLedger),
-            tombstones: head.leaves_tombstones(),
         }
     }
 
@@ -66,9 +63,6 @@ impl FinishPrice {
         if self.rows {
             text += "and 1 write unit for each row of the control table\n";
         }
-        if self.tombstones {
-            text += "and 1 write unit for each tombstone\n";
-        }
         if *write_units > 0 {
             text += "with --leave-marks it costs nothing: Keyfold never shows the marks, and later retrofits do not carry them along\n";
         }
@@ -79,7 +73,7 @@ impl FinishPrice {
     pub fn document(&self) -> Value {
         json!({
             "retrofit": self.retrofit, "phase": self.phase.name(), "leaveMarks": self.leave_marks, "items": self.items,
-            "readUnits": self.read_units, "writeUnits": self.write_units, "tombstones": self.tombstones,
+            "readUnits": self.read_units, "writeUnits": self.write_units,
         })
     }
 }

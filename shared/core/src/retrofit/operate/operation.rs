@@ -418,17 +418,12 @@ impl Operation {
         };
     }
 
-    /// Where only readers have moved, they move, unless writers are named: then it is refused.
+    /// Where only readers have moved, they move back.
     fn switching(&self, switch: Switch) -> OperationStage {
         let head = self.context.head();
-        let is_of_readers = switch.back || switch.writers.is_none();
-        if head.phase == Phase::CutOver
-            && head.protocol != Protocol::InPlace
-            && is_of_readers
-            && !switch.check
+        if head.phase == Phase::CutOver && head.protocol != Protocol::InPlace && switch.back && !switch.check
         {
-            // Writers cannot be stopped in this phase: a switch of writers would be refused, and readers could not move back.
-            return self.readers(&Readers { back: switch.back, limits: switch.limits });
+            return self.readers(&Readers { back: true, limits: switch.limits });
         }
         OperationStage::Switch(Box::new(SwitchMachine::new(switch, &self.context)))
     }

@@ -44,7 +44,7 @@ impl ReadersMachine {
     pub(super) fn new(back: bool, context: &OperationContext) -> ReadersMachine {
         let stage = match back {
             // No gate: the source has all changes, because its writers never left it.
-            true => enter(context, context.head().undone()),
+            true => enter(context, Phase::Tidy),
             false if context.head().phase == Phase::CutOver => over(moved(context, false, End::Already)),
             false => ReadersStage::Tidying(Box::new(TidyMachine::new(context))),
         };

@@ -207,9 +207,7 @@ impl World {
             self.replace_stream(Direction::Forward);
         }
         let command = self.command(stopped);
-        // In `cut-over` the writers follow the readers before the retrofit is finished.
-        let is_finish = matches!(command, Command::Finish(_)) && self.head.phase == Phase::CutOver;
-        let switches = is_finish || matches!(command, Command::Switch(_));
+        let switches = matches!(command, Command::Switch(_));
         let skew_seconds = if self.faults.clocks { self.random.below(SKEW_SECONDS) as u64 } else { 0 };
         self.operators[at] = Operator { switches, started: self.turns, skew_seconds, ..Operator::default() };
         if switches && !self.by_policy && self.open.is_some() {
@@ -240,11 +238,9 @@ impl World {
         if !self.ending && !self.head.exempt.is_empty() && self.turns.is_multiple_of(LIFT_TURNS) {
             return Command::Lift;
         }
-        if self.head.phase == Phase::CutOver {
-            return match !self.by_policy && self.is_carried_over() {
-                true => Command::Finish(Finish { leave_marks: false, limits }),
-                false => Command::Readers(Readers { back: true, limits }),
-            };
+        // Only readers have moved: they move back, or the writers follow them.
+        if self.head.phase == Phase::CutOver && self.random.chance(50) {
+            return Command::Readers(Readers { back: true, limits });
         }
         if self.is_ending_for_good()
             || (!stopped && self.head.phase == Phase::Reversed && self.random.chance(8))
@@ -266,13 +262,6 @@ impl World {
         }
         self.replace_stream_before(stopped);
         Command::Switch(self.switch(stopped))
-    }
-
-    /// Has everything arrived that the source's writers wrote?
-    fn is_carried_over(&self) -> bool {
-        let is_dealt_with = self.streams[0].iter().all(|record| record.dealt_with);
-        let is_empty = self.quarantine(self.scene.mapping.rows_name()).is_empty();
-        is_dealt_with && is_empty && self.works.is_empty() && self.is_followed(Direction::Forward)
     }
 
     /// The target gets another stream while an operator may have read the former one.

@@ -18,10 +18,12 @@ use super::work::Zombie;
 use super::world::{PassRun, World, failure, side};
 
 /// May a function begin this pass?
-fn may_run(pass: Pass, head: &RetrofitState) -> bool {
+fn may_run(pass: Pass, repair: bool, head: &RetrofitState) -> bool {
     match pass {
+        // It writes nothing.
+        Pass::VerifySource | Pass::VerifyTarget if !repair => head.phase.carries_over(),
         Pass::Backfill | Pass::VerifySource | Pass::VerifyTarget => head.phase.is_filling(),
-        Pass::Tidy => matches!(head.phase, Phase::Tidy | Phase::Finalising),
+        Pass::Tidy => head.phase == Phase::Tidy,
         Pass::Finalise | Pass::EmptyLedger => head.phase == Phase::Finalising,
     }
 }
@@ -54,7 +56,7 @@ impl World {
         let known = self.operators[at].pass.take().filter(|run| run.pass == pass);
         // A function reads the row when it begins, and sometimes later.
         let looks = known.is_none() || self.random.chance(10);
-        if looks && !may_run(pass, &self.head) {
+        if looks && !may_run(pass, repair, &self.head) {
             return Err(failure(FailureKind::Other, "retrofit-closed"));
         }
         let mut run = known.unwrap_or_else(|| self.begun_pass(pass));

@@ -41,10 +41,6 @@ impl World {
                 self.fail(format!("writers were moved, and the stream of {side:?} is no longer followed"));
             }
         }
-        if phase == Phase::Finalising && before.phase == Phase::CutOver {
-            // The writers follow the readers.
-            (self.apps_at, self.open) = (Direction::Reverse, Some(Direction::Reverse));
-        }
         let side = match phase {
             Phase::Settled | Phase::Finalising | Phase::Finalised => Some(Direction::Reverse),
             _ => phase.direction(),

@@ -3,7 +3,7 @@
 
 use super::drain::{Drain, RoundEnd, RoundPurpose};
 use super::{AfterPolicies, AfterStore, GiveBackReason, SwitchMachine, SwitchStage, Writers, over, wait};
-use crate::retrofit::control::{ControlError, Phase, RetrofitState};
+use crate::retrofit::control::{ControlError, Direction, Phase, RetrofitState};
 use crate::retrofit::gates::Gate;
 use crate::retrofit::operate::arrivals::LACKING_AHEAD_MAX;
 use crate::retrofit::operate::context::OperationContext;
@@ -46,7 +46,7 @@ impl SwitchMachine {
         if let Some(refused) = self.check_way_back(context) {
             return over(refused);
         }
-        let is_before = matches!(head.phase, Phase::Running | Phase::Tidying | Phase::Tidy);
+        let is_before = head.phase.direction() == Some(Direction::Forward);
         let is_to_try = is_before && self.to == Phase::Reversed && !self.options.unproven;
         match Trial::of(context).filter(|_| is_to_try) {
             Some(trial) => SwitchStage::Trying(Box::new(trial)),
@@ -65,6 +65,8 @@ impl SwitchMachine {
                     false => SwitchStage::Tidying(TidyMachine::new(context)),
                 }
             }
+            // The readers may have moved already.
+            Phase::CutOver if self.from == Phase::Tidy => self.checks(context),
             phase if phase == self.from => self.checks(context),
             _ => over(context.control_error(&self.wrong_phase(head))),
         }

@@ -57,19 +57,9 @@ impl SwitchMachine {
             return None;
         }
         let retrofit = context.mapping.name();
-        // Only `run` opens these gates: the same `switch` would be refused again.
-        let needs_run = |gate: &Gate| {
-            matches!(
-                gate,
-                Gate::Backfill { .. }
-                    | Gate::Stream
-                    | Gate::FormerStream
-                    | Gate::NotVerified
-                    | Gate::Stale { .. }
-            )
-        };
-        if !self.options.back && outcome.gates.iter().any(needs_run) {
-            return Some(format!("keyfold retrofit run {retrofit}"));
+        // The same `switch` would be refused again.
+        if let Some(words) = context.head().opening(&outcome.gates).filter(|_| !self.options.back) {
+            return Some(context.head().command(words));
         }
         let for_good = if self.options.for_good { " --for-good" } else { "" };
         // The way back from a stop is the other direction of the command.

@@ -329,7 +329,7 @@ fn a_run_fills_nothing_that_has_writers_or_another_mapping() {
         world.rows.clear();
         world.mapping = job(name).mapping().clone();
         let started = RetrofitState::started(&world.mapping, Some("source-stream"));
-        world.put(&started.to(Phase::CutOver).unwrap().store(None));
+        world.put(&RetrofitState { phase: Phase::CutOver, ..started }.store(None));
         world.mapping = mapping;
         let run = Run { repair: true, ..Run::default() };
         let outcome = played(&mut world, Command::Run(run), |_, _, effect| {
