@@ -153,8 +153,8 @@ impl Operator {
     }
 
     async fn carry(&self, job: &Job, tasks: &[ItemTask]) -> Result<Reply, RetrofitError> {
-        let sender = self.sender(job.clone()).trying(ATTEMPTS_MAX);
-        let sender = &sender;
+        // This process may have stood still since the operation read the row, and the retrofit can be over by now.
+        let sender = &self.sender(job.clone()).trying(ATTEMPTS_MAX).of_former_row();
         let results: Vec<TaskResult> = stream::iter(tasks.to_vec())
             .map(|mut task| async move {
                 match sender.carry(&mut task).await? {
@@ -304,6 +304,39 @@ attributes = { id = "string" }
 from = "old"
 to = "new"
 "#;
+
+    #[tokio::test]
+    async fn an_operator_that_stood_still_reads_the_row_before_it_writes_items() {
+        use keyfold_core::retrofit::SequenceNumber;
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        // It has no row of the retrofit: each response is an empty object.
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = Endpoint::Plain(format!("http://{}", listener.local_addr().unwrap()));
+        let requests = std::sync::Arc::new(Mutex::new(String::new()));
+        let seen = std::sync::Arc::clone(&requests);
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                let mut bytes = vec![0; 65_536];
+                let read = connection.read(&mut bytes).await.unwrap();
+                *seen.lock().unwrap() += &String::from_utf8_lossy(&bytes[..read]);
+                let answer = "HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+                connection.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
+        let mapping = Mapping::of(&model, "moved").unwrap();
+        let settings = Settings { endpoint, region: Some("us-east-1".to_owned()), ..Settings::default() };
+        let operator = Operator::new(&settings, &mapping, "control", PassOptions::of(None)).await;
+        let key = serde_json::from_str(r#"{"id":{"S":"1"}}"#).unwrap();
+        let job = Job::new(mapping, Epoch::FIRST);
+        let task = job.carry_now(&key, SequenceNumber::parse("7").unwrap());
+        let Ok(Reply::Results(results)) = operator.carry(&job, &[task]).await else {
+            panic!("the row is missing, which is a reason to write nothing")
+        };
+        assert_eq!(results, [TaskResult::Busy]);
+        let requests = requests.lock().unwrap();
+        assert!(!requests.contains("PutItem") && !requests.contains("TransactWriteItems"), "{requests}");
+    }
 
     #[tokio::test]
     async fn only_an_endpoint_on_this_machine_has_no_limit_of_the_rate() {

@@ -209,6 +209,12 @@ impl RequestSender {
         RequestSender { attempts_max, ..self }
     }
 
+    /// The same for a job whose row was read some time ago: it is read again before the first write.
+    #[must_use]
+    pub(super) fn of_former_row(self) -> RequestSender {
+        RequestSender { known_ms: tokio::sync::Mutex::default(), ..self }
+    }
+
     /// The job.
     pub fn job(&self) -> &Job {
         &self.job

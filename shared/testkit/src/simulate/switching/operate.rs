@@ -431,6 +431,10 @@ impl World {
             Effect::Page { of, after, .. } => self.page(of, after.as_ref()),
             Effect::Send(writes) => Reply::Responses(self.send(at, writes)),
             Effect::Carry { job, tasks } => {
+                // As its sender does: the operation may have read the row long ago.
+                if self.head.outdates(job) && !self.bites(Mutant::SleeperWrites) {
+                    return Ok(Reply::Results(vec![TaskResult::Busy; tasks.len()]));
+                }
                 let lead = if job.mapping().is_reverse() { Direction::Reverse } else { Direction::Forward };
                 let carried = tasks.iter().map(|task| {
                     let is_unseen =
