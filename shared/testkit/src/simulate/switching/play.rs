@@ -147,15 +147,17 @@ impl World {
 
     /// Writers of the target write items without a way back again, and a person takes them out of the quarantine.
     fn mend(&mut self) {
+        let names = [self.scene.mapping.rows_name().to_owned(), self.scene.mapping.other_rows_name()];
         // Many changes and repairs of one item would keep each other from coming to an end.
-        if self.quarantined().is_empty() || self.works.len() >= KEYS {
+        if names.iter().all(|name| self.quarantine(name).is_empty()) || self.works.len() >= KEYS {
             return;
         }
-        match self.open {
+        match self.open.filter(|_| !self.quarantined().is_empty()) {
             Some(Direction::Reverse) => self.mend_target(),
             Some(Direction::Forward) if self.scene.layout == Layout::Crowded => self.mend_source(),
             _ => {}
         }
+        // An entry of the other direction goes once both sides agree: a switch waits for that.
         self.repair();
     }
 
