@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_core::retrofit::attributes::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
-use keyfold_core::retrofit::drain::Sides;
 use keyfold_core::retrofit::operate::{Failure, FailureKind, PageSource, Reply};
 use keyfold_core::retrofit::progress::{self, ComparisonStart};
+use keyfold_core::retrofit::verify::{Check, CheckOptions, CheckStep, Class};
 use keyfold_core::retrofit::{
     Action, Checkpoint, ItemSeen, Job, Pass, Request, Response, SegmentId, Slice, Write, finalise,
 };
 use keyfold_core::value::Item;
 
 use super::super::mutant::Mutant;
-use super::scene::{Jobs, KEYS, index, other};
+use super::scene::{Jobs, KEYS, index};
 use super::work::Zombie;
 use super::world::{PassRun, World, failure, side};
 
@@ -123,7 +122,9 @@ impl World {
                 run.cleaning.is_empty().then_some("clean")
             }
             Pass::Tidy | Pass::Finalise | Pass::EmptyLedger => self.clean(run),
-            Pass::VerifySource | Pass::VerifyTarget => Some(self.compare_item(job, lead, run.at, repair)),
+            Pass::VerifySource | Pass::VerifyTarget => {
+                Some(self.compare_item(job, lead, (run.pass, run.at), repair))
+            }
         }
     }
 
@@ -161,23 +162,40 @@ impl World {
         }
     }
 
-    fn compare_item(&mut self, job: &Job, lead: Direction, number: usize, repair: bool) -> &'static str {
-        let key = self.key(lead, number);
+    /// What a comparison finds of an item, or of what the target has of it.
+    fn compare_item(
+        &mut self,
+        job: &Job,
+        lead: Direction,
+        (pass, number): (Pass, usize),
+        repair: bool,
+    ) -> &'static str {
         if repair {
-            self.carry_to_the_end(job.repair(&key), job, lead);
+            self.carry_to_the_end(job.repair(&self.key(lead, number)), job, lead);
         }
-        let row = self.row_of(lead, number).cloned();
-        let place = job.place(&key, row.as_ref());
-        let target = place.and_then(|place| self.at(other(lead), &place).cloned());
-        // Until the target is tidy, a tombstone counts as a missing item.
-        let target = target.filter(|item| !item.contains_key(TOMBSTONE_ATTRIBUTE));
-        let sides = Sides { row: row.as_ref(), source: self.item(lead, number), target: target.as_ref() };
+        // One look: no turn passes between two of them.
+        let options = CheckOptions { looks_again: 0, ..CheckOptions::default() };
+        let checks: Vec<_> = match pass {
+            Pass::VerifySource => {
+                let item = self.item(lead, number).cloned();
+                item.into_iter().map(|item| Check::of_source(job, item, options)).collect()
+            }
+            _ => self.places(number).map(|item| Check::of_target(job, item.clone(), options)).collect(),
+        };
+        let classes = checks.into_iter().map(|(check, step)| self.checked(job, lead, check, step));
+        let class = classes.filter(|class| class.is_drift()).last().unwrap_or(Class::Same);
         let waits =
             self.streams[index(lead)].iter().any(|record| record.number == number && !record.dealt_with);
-        match (job.agrees(sides), job.is_out(sides) || waits) {
-            (true, _) => "same",
-            (false, true) => "in-flight",
-            (false, false) => "differs",
+        if waits && class.is_drift() { Class::InFlight.name() } else { class.name() }
+    }
+
+    fn checked(&mut self, job: &Job, lead: Direction, mut check: Check, mut step: CheckStep) -> Class {
+        loop {
+            step = match step {
+                CheckStep::Done(result) => return result.class,
+                CheckStep::Send(request) => check.respond(job, self.carry_out(lead, &request)),
+                CheckStep::Pause => check.paused(job),
+            };
         }
     }
 
