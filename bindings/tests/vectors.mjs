@@ -72,9 +72,11 @@ for await (const line of createInterface({ input: process.stdin })) {
     }
     same(vector.seed, "update of what was read", shown(attempt(() => keyfold.update(vector.table, key, { set, stored, plain: true }))), read);
   }
-  const plan = attempt(() => keyfold.plan(vector.request));
-  delete plan.requests;
-  same(vector.seed, "plan", plan, vector.plan);
+  same(vector.seed, "explanation", attempt(() => keyfold.explain(vector.request)), vector.plan);
+  const { requests, ...plan } = attempt(() => keyfold.plan(vector.request));
+  const { code, message, table, estimatedReadUnits, reads, furtherReads = 0 } = vector.plan;
+  same(vector.seed, "plan", plan, code ? { code, message } : { table, estimatedReadUnits });
+  if (!code) same(vector.seed, "reads", requests.length, reads.length + furtherReads);
   cases += 1;
 }
 console.log(`${runtime}: ${cases} models, ${compared} comparisons, no difference; ${oneRequest} updates in one request`);

@@ -231,11 +231,17 @@ export interface AskOptions extends QueryOptions {
 
 export interface Plan {
   table: string;
-  reads: { source: string; operation: "query" | "scan"; keyCondition?: string; filter?: string; recheck?: string; descending: boolean }[];
+  estimatedReadUnits: number;
+  requests: { operation: "Query" | "Scan"; input: Item }[];
+}
+
+export interface Explanation {
+  table: string;
+  reads: { source: string; operation: "query" | "scan"; keyCondition?: string; filter?: string; recheck?: string; missingAttributes?: string; descending: boolean }[];
+  furtherReads?: number;
   delivery: string;
   estimatedReadUnits: number;
   rejected: { source: string; reason: string }[];
-  requests: { operation: "Query" | "Scan"; input: Item }[];
 }
 
 export interface Answer<I = Item> {
@@ -246,7 +252,7 @@ export interface Answer<I = Item> {
   consumedReadUnits: number;
   itemsRead: number;
   requests: number;
-  plan?: Plan;
+  plan?: Explanation;
   /** With `groupByEntity`: the items by the name of their entity; those of no entity are `""`. */
   byEntity?: Record<string, I[]>;
 }
@@ -361,6 +367,7 @@ export class Keyfold<Tables extends { [Name in keyof Tables]: TableTypes } = Any
    * they are still what they were; `null` if they are right. */
   repair<const P extends boolean = false>(table: Named<Tables>, image: Given<P, Item>, options?: { plain?: P }): UpdateInput<Result<P>> | null;
   plan<Name extends Named<Tables>>(request: Request<Name, Tables[Name]["item"]>): Plan;
+  explain<Name extends Named<Tables>>(request: Request<Name, Tables[Name]["item"]>): Explanation;
   /** Folds every item that this client puts into a table of the manifest; updates that would leave a folded key wrong are refused. */
   attach<C extends ClientWithMiddleware>(client: C): C;
   getItem<Name extends Named<Tables>>(client: Client, table: Name, key: Tables[Name]["key"], options?: ReadOptions & { consistent?: boolean }): Promise<Tables[Name]["item"] | undefined>;

@@ -297,9 +297,14 @@ export class Keyfold {
     return input && shown(input, plain, undefined);
   }
 
-  /** The plan of a request: its reads, its price, what else was considered, and the input of each read. Nothing is read. */
+  /** The input of each read of a request, and their price. Nothing is read. */
   plan(request) {
     return JSON.parse(this.#call("plan", () => [textOf(request)]));
+  }
+
+  /** The plan in words: its reads, its price, and why no other table or index is used. Nothing is read. */
+  explain(request) {
+    return JSON.parse(this.#call("explain", () => [textOf(request)]));
   }
 
   /** Folds every item that this client puts into a table of the manifest. */

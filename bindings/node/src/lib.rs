@@ -86,6 +86,7 @@ of_tables! {
     asked(table, question, parameters);
     delete(table, key, expecting);
     plan(request);
+    explain(request);
     readiness_reads(table, control);
 }
 

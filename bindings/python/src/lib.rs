@@ -83,6 +83,10 @@ impl Tables {
         called(|| self.0.plan(request))
     }
 
+    fn explain(&self, request: &str) -> PyResult<String> {
+        called(|| self.0.explain(request))
+    }
+
     fn readiness_reads(&self, request: &str, control: &str) -> PyResult<String> {
         called(|| self.0.readiness_reads(request, control))
     }

@@ -7,12 +7,12 @@ use keyfold_core::execute::page_sources;
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::check::Caller;
-use keyfold_core::query::explain::{Explanation, explain};
+use keyfold_core::query::explain::explain;
 use keyfold_core::query::question::{find, request_of_values};
 use keyfold_core::query::{QueryPlan, QueryRequest, Readiness, check, plan};
 use keyfold_core::value::{AttributeValue, Item, equal};
 use keyfold_core::write::{Action, Guard, delete, primary_key, repair};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use crate::asked::Asked;
@@ -199,14 +199,20 @@ impl Keyfold {
         readiness::of_rows(&self.model, table, rows)
     }
 
-    /// The plan of a request, explained, with the input of each of its reads. Nothing is read; every index counts as complete.
+    /// The input of each read of a request, and their price. Nothing is read; every index counts as complete.
     pub fn plan(&self, request: &str) -> Result<String, Failure> {
         let request: QueryRequest = read("the request", request)?;
         let plan = self.planned(&request, &Readiness::complete())?;
         let of = self.table(&plan.table)?;
         let sources = page_sources(of.table(), &plan)?;
         let requests = sources.iter().map(|source| Sent::page(source, None)).collect();
-        Ok(text(&Planned { explanation: explain(&plan), requests }))
+        Ok(text(&Planned { table: &plan.table, estimated_read_units: plan.estimated_units, requests }))
+    }
+
+    /// The same plan in words: its reads, and why no other table or index is used.
+    pub fn explain(&self, request: &str) -> Result<String, Failure> {
+        let request: QueryRequest = read("the request", request)?;
+        Ok(text(&explain(&self.planned(&request, &Readiness::complete())?)))
     }
 
     /// Starts to answer a request. `rows`: the results of [`readiness_reads`](Self::readiness_reads); without them,
@@ -220,11 +226,12 @@ impl Keyfold {
     }
 }
 
-/// A plan and its requests.
+/// A plan.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Planned<'a> {
-    #[serde(flatten)]
-    explanation: Explanation,
+    table: &'a str,
+    estimated_read_units: f64,
     requests: Vec<Sent<'a>>,
 }
 
@@ -235,28 +242,36 @@ struct Put<'a> {
     input: WriteInput<'a>,
 }
 
-/// The folded attributes of an item before it is folded.
-struct Made<'t>(BTreeMap<&'t String, Option<AttributeValue>>);
+/// The folded attributes of an item before it is folded, in the order of their names.
+struct Made<'t>(Vec<(&'t String, Option<AttributeValue>)>);
 
 /// The changes from one item to another. Folded keys are texts.
 #[derive(Serialize)]
 struct Patch<'a> {
-    set: BTreeMap<&'a String, &'a str>,
+    #[serde(serialize_with = "as_map")]
+    set: Vec<(&'a String, &'a str)>,
     remove: Vec<&'a String>,
+}
+
+fn as_map<S: Serializer>(pairs: &[(&String, &str)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().copied())
 }
 
 impl<'t> Made<'t> {
     fn of(table: &'t Table, item: &Item) -> Made<'t> {
-        Made(table.folded_names().map(|name| (name, item.get(name).cloned())).collect())
+        let mut names: Vec<&String> = table.folded_names().collect();
+        names.sort_unstable();
+        names.dedup();
+        Made(names.into_iter().map(|name| (name, item.get(name).cloned())).collect())
     }
 
     /// The changes that yield the stored item.
     fn patch<'a>(&'a self, stored: &'a Item) -> Patch<'a> {
-        let mut patch = Patch { set: BTreeMap::new(), remove: Vec::new() };
+        let mut patch = Patch { set: Vec::with_capacity(self.0.len()), remove: Vec::new() };
         for (name, before) in &self.0 {
             match (before, stored.get(*name)) {
                 (Some(before), Some(value)) if equal(before, value) => {}
-                (_, Some(AttributeValue::S(text))) => _ = patch.set.insert(name, text),
+                (_, Some(AttributeValue::S(text))) => patch.set.push((name, text)),
                 (_, Some(_)) => unreachable!("folding has set it to a text"),
                 (Some(_), None) => patch.remove.push(name),
                 (None, None) => {}

@@ -206,9 +206,14 @@ class Model:
         return found
 
     def plan(self, request: Any) -> Dict[str, Any]:
-        """The plan of a request: its reads, its price, what else was considered, and the arguments of each read."""
+        """The arguments of each read of a request, and their price. Nothing is read."""
         plan: Dict[str, Any] = json.loads(called(self._tables.plan, request_text(request)))
         return plan
+
+    def explain(self, request: Any) -> Dict[str, Any]:
+        """The plan in words: its reads, its price, and why no other table or index is used. Nothing is read."""
+        explanation: Dict[str, Any] = json.loads(called(self._tables.explain, request_text(request)))
+        return explanation
 
 
 def _expected(expecting: Optional[Mapping[str, Any]], plain: bool) -> Dict[str, Any]:

@@ -142,6 +142,10 @@ impl Table {
     pub(crate) fn with_keys_of(&self, mut item: Item, not_stored: &[Name]) -> Result<Item, ItemError> {
         let entity = self.entity_of(&item)?;
         let folded = self.folded_as(entity, &item)?;
+        let identifies = |(name, _): &(&str, _)| {
+            self.entities.iter().flat_map(|entity| &entity.when).any(|when| when.attribute == *name)
+        };
+        let is_by_key = folded.iter().any(identifies);
         item.reserve(folded.len());
         for (name, value) in folded {
             match value {
@@ -149,8 +153,10 @@ impl Table {
                 None => item.remove(name),
             };
         }
-        self.check_still(entity, &item)?;
-        self.check_promises(&item)?;
+        if is_by_key {
+            self.check_still(entity, &item)?;
+        }
+        self.check_promises_of(entity, &item)?;
         for name in not_stored {
             item.remove(name);
         }

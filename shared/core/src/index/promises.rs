@@ -11,7 +11,11 @@ impl Table {
     /// Checks the declared types, the listed values, and the required attributes of the table and of the item's entity.
     pub fn check_promises(&self, item: &Item) -> Result<(), ItemError> {
         let item = &*self.with_key_parts(item);
-        let entity = self.entity_of(item)?;
+        self.check_promises_of(self.entity_of(item)?, item)
+    }
+
+    /// The same for an item whose entity is known, and which has the attributes of its keys.
+    pub(super) fn check_promises_of(&self, entity: Option<EntityId>, item: &Item) -> Result<(), ItemError> {
         for attribute in self.attributes_of(entity).values() {
             match item.get(&attribute.name) {
                 Some(value) => self.check_given(entity, attribute, value, item)?,
