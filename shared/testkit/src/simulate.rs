@@ -16,79 +16,33 @@
 //! - [`exhaustive`] walks every order of a few things that can happen.
 
 pub mod campaign;
-mod check;
-mod conclude;
-mod disturb;
 pub mod exhaustive;
 pub mod fault;
-mod invoke;
-mod look;
 pub mod mutant;
-mod play;
-mod scan;
+mod outcome;
 pub mod scenario;
-mod send;
-mod state;
 mod store;
-mod stream;
 mod switching;
-mod tasks;
-mod throttle;
-mod truth;
-mod verifier;
 mod work;
-mod writers;
 
 pub use campaign::{Campaign, Tally};
 pub use exhaustive::{Bounds, Orders, Walked, exhaust};
 pub use fault::{Fault, Hits, WriterAction, WriterActions};
 pub use mutant::Mutant;
+pub use outcome::{History, Violation};
 pub use scenario::{HistoryKind, Scenario};
-pub use truth::Violation;
-
-use state::SimulationState;
 
 impl HistoryKind {
     /// Is the history of this seed of this kind?
     pub fn has(&self, seed: u64) -> bool {
         match self {
-            HistoryKind::Items(_) => true,
+            HistoryKind::Fill(_) => true,
             HistoryKind::Switch { ledger } => switching::has_ledger(seed) == *ledger,
         }
     }
 }
 
-/// The outcome of a history.
-pub struct History {
-    /// The violation, if any.
-    pub wrong: Option<Violation>,
-    /// How often each fault was hit.
-    pub hits: Hits,
-    /// How often writers did what.
-    pub writer_actions: WriterActions,
-    /// How often writers were moved, how many late writes there were, and how many of them are noted.
-    pub moves: [u64; 3],
-    /// How often the weakened protocol made a difference.
-    pub bites: u64,
-    /// What happened, if it was asked for.
-    pub trace: Vec<String>,
-}
-
 /// Plays the history of this seed.
 pub fn history(kind: &HistoryKind, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
-    let HistoryKind::Items(scenario) = kind else {
-        let (wrong, moves, bites, trace) = switching::history(seed, mutant, trace);
-        let (hits, writer_actions) = ([0; Fault::ALL.len()], [0; WriterAction::ALL.len()]);
-        return History { wrong, hits, writer_actions, moves, bites, trace };
-    };
-    let mut state = SimulationState::new(scenario, seed, mutant, trace);
-    let wrong = state.play().err();
-    History {
-        wrong,
-        hits: state.faults.hits,
-        writer_actions: state.faults.writer_actions,
-        moves: [0; 3],
-        bites: state.bites,
-        trace: state.trace.unwrap_or_default(),
-    }
+    switching::history(*kind, seed, mutant, trace)
 }

@@ -7,7 +7,7 @@ use keyfold_testkit::simulate::{
     Bounds, Campaign, Fault, HistoryKind, Mutant, Orders, Tally, WriterAction, exhaust, history,
 };
 
-const HISTORIES_DEFAULT: u64 = 1_000;
+const HISTORIES_DEFAULT: u64 = 400;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -19,7 +19,7 @@ fn campaign(histories: u64, mutant: Option<Mutant>) -> Campaign {
 
 /// Plays the histories of one protocol, and counts how often each fault occurred.
 fn play(protocol: Protocol) -> Tally {
-    let kind = HistoryKind::of(protocol);
+    let kind = HistoryKind::Fill(protocol);
     let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&kind);
     if let Some((seed, wrong)) = &tally.wrong {
         let trace = history(&kind, *seed, None, true).trace.join("\n");
@@ -75,7 +75,7 @@ fn a_seed_plays_the_same_history_again() {
                 "{name}, seed {seed}"
             );
             // The lines of a switch show maps in maps, whose order differs.
-            if let HistoryKind::Items(_) = kind {
+            if let HistoryKind::Fill(_) = kind {
                 assert_eq!(first.trace, second.trace, "{name}, seed {seed}");
             }
         }
@@ -84,7 +84,7 @@ fn a_seed_plays_the_same_history_again() {
 
 #[test]
 fn a_history_is_the_same_whether_or_not_it_is_traced() {
-    let kind = HistoryKind::of(Protocol::Ledger);
+    let kind = HistoryKind::Fill(Protocol::Ledger);
     for seed in 0..100 {
         let (traced, plain) = (history(&kind, seed, None, true), history(&kind, seed, None, false));
         assert_eq!((traced.hits, traced.writer_actions), (plain.hits, plain.writer_actions), "seed {seed}");
@@ -93,7 +93,7 @@ fn a_history_is_the_same_whether_or_not_it_is_traced() {
 
 #[test]
 fn what_comes_out_does_not_depend_on_the_number_of_threads() {
-    let kind = HistoryKind::of(Protocol::Fenced);
+    let kind = HistoryKind::Fill(Protocol::Fenced);
     for mutant in [None, Some(Mutant::NoTombstone)] {
         let on = |threads| Campaign { threads, ..campaign(150, mutant) }.play(&kind);
         let (one, three) = (on(1), on(3));
@@ -118,7 +118,7 @@ fn protocols_that_are_weakened_are_caught() {
         (Protocol::Ledger, Mutant::OldStays),
     ];
     for (protocol, mutant) in quick {
-        let tally = campaign(1_000, Some(mutant)).play(&HistoryKind::of(protocol));
+        let tally = campaign(4_000, Some(mutant)).play(&HistoryKind::Fill(protocol));
         assert!(tally.wrong.is_some(), "{} survives", mutant.name());
     }
 }

@@ -212,9 +212,9 @@ fn faults(bounds: Bounds, text: &str) -> Option<Bounds> {
 fn exhaustive(kinds: &Kinds, arguments: &Arguments) -> bool {
     let mut fine = true;
     for (kind, name) in kinds {
-        let HistoryKind::Items(scenario) = kind else { continue };
+        let HistoryKind::Fill(protocol) = kind else { continue };
         let (started, bounds) = (Instant::now(), arguments.bounds);
-        let walked = exhaust(scenario.protocol, bounds, arguments.orders, arguments.mutant);
+        let walked = exhaust(*protocol, bounds, arguments.orders, arguments.mutant);
         let Bounds { changes, crashes, duplicates, discards, .. } = bounds;
         println!(
             "{name}: 2 keys, up to {changes} changes, {crashes} crashes, {duplicates} duplicates, {discards} discards: {:.4e} \

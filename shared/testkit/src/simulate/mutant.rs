@@ -229,11 +229,10 @@ impl Mutant {
 
     /// Must histories of this kind notice it?
     pub fn concerns(self, kind: &HistoryKind) -> bool {
-        let scenario = match kind {
-            HistoryKind::Items(scenario) => scenario,
-            HistoryKind::Switch { ledger } => return self.concerns_switch(*ledger),
-        };
-        !self.is_of_switch() && self.concerns_protocol(scenario.protocol)
+        match kind {
+            HistoryKind::Fill(protocol) => !self.is_of_switch() && self.concerns_protocol(*protocol),
+            HistoryKind::Switch { ledger } => self.concerns_switch(*ledger),
+        }
     }
 
     /// Does it weaken what operators do, or the way of the writers to the target and back?

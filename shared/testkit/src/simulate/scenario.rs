@@ -49,8 +49,6 @@ from = "same"
 to = "same"
 "#;
 
-/// How many streams one history can follow, one after the other.
-pub const EPOCHS: u16 = 3;
 /// The most source keys.
 pub const KEYS_MAX: usize = 4;
 /// The source keys.
@@ -65,9 +63,10 @@ const HUGE: usize = 409_575;
 pub const REFUSED: &str = "refused";
 
 /// What histories are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryKind {
-    /// Items on their way, by one of the protocols.
-    Items(Box<Scenario>),
+    /// A target is filled by this protocol, or keys are folded in place.
+    Fill(Protocol),
     /// Writers on their way, to the target and back.
     Switch {
         /// Can the target's keys move?
@@ -82,69 +81,46 @@ impl HistoryKind {
     /// The one with this name.
     pub fn named(name: &str) -> Option<HistoryKind> {
         Some(match name {
-            "in-place" => HistoryKind::of(Protocol::InPlace),
-            "fenced" => HistoryKind::of(Protocol::Fenced),
-            "ledger" => HistoryKind::of(Protocol::Ledger),
+            "in-place" => HistoryKind::Fill(Protocol::InPlace),
+            "fenced" => HistoryKind::Fill(Protocol::Fenced),
+            "ledger" => HistoryKind::Fill(Protocol::Ledger),
             "switch-fenced" => HistoryKind::Switch { ledger: false },
             "switch-ledger" => HistoryKind::Switch { ledger: true },
             _ => return None,
         })
     }
-
-    /// Items on their way by this protocol.
-    pub fn of(protocol: Protocol) -> HistoryKind {
-        HistoryKind::Items(Box::new(Scenario::of(protocol)))
-    }
 }
 
-/// A retrofit, ready for any number of histories.
+/// A retrofit's job and tables.
 pub struct Scenario {
     /// Its protocol.
     pub protocol: Protocol,
-    /// One job for each epoch.
-    pub jobs: Vec<Job>,
-    /// The same with another version of the mapping.
-    pub others: Vec<Job>,
-    /// The control table.
-    pub control: Table,
+    /// Its job, in the first epoch.
+    pub job: Job,
+    control: Table,
 }
 
 impl Scenario {
     /// The retrofit with this protocol.
     pub fn of(protocol: Protocol) -> Scenario {
-        let other = TABLES.replace("{a}-{b}", "{b}-{a}");
-        let (jobs, others) = (jobs(TABLES, protocol), jobs(&other, protocol));
-        assert_ne!(jobs[0].mapping().hash(), others[0].mapping().hash());
-        Scenario { protocol, jobs, others, control: control::table("control") }
-    }
-
-    /// The job of this epoch, of the other version of the mapping or not.
-    pub(super) fn job(&self, epoch: usize, other: bool) -> &Job {
-        if other { &self.others[epoch] } else { &self.jobs[epoch] }
-    }
-
-    /// The mapping.
-    pub fn mapping(&self) -> &Mapping {
-        self.jobs[0].mapping()
+        let job = Job::new(mapping(protocol, false), Epoch::FIRST);
+        Scenario { protocol, job, control: control::table("control") }
     }
 
     /// Where this place is, and its table: in place, the target is the source.
     pub(super) fn table(&self, place: TableRole) -> (TableRole, &Table) {
         match place {
             TableRole::Control => (place, &self.control),
-            TableRole::Target if !self.is_in_place() => (place, self.mapping().target()),
-            TableRole::Source | TableRole::Target => (TableRole::Source, self.mapping().source()),
+            TableRole::Target if self.protocol != Protocol::InPlace => (place, self.job.mapping().target()),
+            TableRole::Source | TableRole::Target => (TableRole::Source, self.job.mapping().source()),
         }
-    }
-
-    /// Is the source the target?
-    pub fn is_in_place(&self) -> bool {
-        self.protocol == Protocol::InPlace
     }
 }
 
-fn jobs(tables: &str, protocol: Protocol) -> Vec<Job> {
-    let parsed = parse("simulate.toml", tables);
+/// The mapping of the retrofit with this protocol, or the one of its mended manifest.
+pub(super) fn mapping(protocol: Protocol, mended: bool) -> Mapping {
+    let tables = if mended { TABLES.replace("{a}-{b}", "{b}-{a}") } else { TABLES.to_owned() };
+    let parsed = parse("simulate.toml", &tables);
     let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
     let name = match protocol {
         Protocol::InPlace => "inPlace",
@@ -153,7 +129,7 @@ fn jobs(tables: &str, protocol: Protocol) -> Vec<Job> {
     };
     let Ok(mapping) = Mapping::of(&model, name) else { unreachable!("it is in the text above") };
     assert_eq!(mapping.protocol(), protocol);
-    (1..=EPOCHS).filter_map(Epoch::new).map(|epoch| Job::new(mapping.clone(), epoch)).collect()
+    mapping
 }
 
 /// A string value.

@@ -19,11 +19,6 @@ impl ItemStore {
         self.items.get(&*place(table, key))
     }
 
-    /// The item at this place.
-    pub(super) fn at(&self, place: &str) -> Option<&Item> {
-        self.items.get(place)
-    }
-
     /// All items, by their keys' texts.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Item)> {
         self.items.iter().map(|(place, item)| (&**place, item))

@@ -12,35 +12,71 @@
 //!   a turn means for writers;
 //! - `weaken` weakens the operator, `judge` says what is wrong.
 
+mod batches;
 mod carry;
+mod checks;
+mod conclude;
+mod disturb;
+mod fill;
+mod filling;
 mod judge;
 mod operate;
+mod pages;
 mod passes;
 mod play;
 mod scene;
+mod send;
 mod shards;
+mod states;
+mod throttle;
 mod turned;
 mod weaken;
 mod work;
 mod world;
+mod writers;
+
+use keyfold_core::retrofit::TableRole;
+use keyfold_core::value::Item;
 
 use super::mutant::Mutant;
-use super::truth::Violation;
+use super::outcome::{History, Violation};
+use super::scenario::HistoryKind;
 
 /// Can the target's key move in the history of this seed?
 pub(super) fn has_ledger(seed: u64) -> bool {
     scene::Layout::of(seed) != scene::Layout::Fixed
 }
 
-/// Plays the history of this seed: the violation, the moves of writers with late writes and those noted, what the weakened protocol
-/// made different, and the trace.
-pub(super) fn history(
-    seed: u64,
-    mutant: Option<Mutant>,
-    trace: bool,
-) -> (Option<Violation>, [u64; 3], u64, Vec<String>) {
-    let mut world = world::World::new(seed, mutant, trace);
-    let wrong = world.play().err();
+/// Plays the history of this seed.
+pub(super) fn history(kind: HistoryKind, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
+    let (mut world, wrong);
+    match kind {
+        HistoryKind::Fill(protocol) => {
+            world = world::World::filling(protocol, seed, mutant, trace);
+            wrong = world.play_filling().err();
+        }
+        HistoryKind::Switch { .. } => {
+            world = world::World::new(seed, mutant, trace);
+            wrong = world.play().err();
+        }
+    }
     let (late, noted) = world.late_writes();
-    (wrong, [world.moves, late, noted], world.bites, world.trace.unwrap_or_default())
+    let (hits, writer_actions) = world.hits();
+    History {
+        wrong,
+        hits,
+        writer_actions,
+        moves: [world.moves, late, noted],
+        bites: world.bites,
+        trace: world.trace.unwrap_or_default(),
+    }
+}
+
+/// What is wrong with tables that hold these items when everything has drained. `truth` is what writers wrote.
+pub(super) fn end<'i>(
+    protocol: keyfold_core::retrofit::Protocol,
+    truth: &[Option<Item>],
+    held: impl Iterator<Item = (TableRole, &'i Item)>,
+) -> Result<(), Violation> {
+    world::World::drained(protocol, truth, held).conclude_filling()
 }

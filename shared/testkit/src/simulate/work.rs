@@ -1,20 +1,13 @@
-//! Tasks under way, and those who wait for them: invocations of the replicator, runs of a segment.
+//! Whose requests are under way, and their lines in a trace.
 
-use keyfold_core::retrofit::segment::PageNumber;
-use keyfold_core::retrofit::{Action, Batch, Checkpoint, ItemTask, Request, Response, Slice, Write};
+use keyfold_core::retrofit::{Action, Request, Response, Write};
 use keyfold_core::value::{AttributeValue, Item, Name};
 
-/// Which job: of this epoch, of the retrofit's mapping or another version of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
-    pub(super) epoch: usize,
-    pub(super) other: bool,
-}
-
 /// Whose task it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum TaskOrigin {
     /// The replicator's.
+    #[default]
     Record,
     /// The backfill's.
     Scan,
@@ -26,109 +19,6 @@ pub(super) enum TaskOrigin {
     Replay,
     /// A comparison.
     Verify,
-}
-
-/// Who waits for it.
-#[derive(Debug, Clone)]
-pub(super) enum Waiter {
-    /// An invocation, for its record at this place.
-    Invocation(u64, usize),
-    /// A run, for an item of a page.
-    SegmentRun(u64, PageNumber),
-    /// No one; if it dies, this record's note is made again.
-    Note(usize),
-    /// No one.
-    Nobody,
-}
-
-/// A task, and on whose behalf it runs.
-pub(super) struct PendingTask {
-    /// The task.
-    pub(super) task: ItemTask,
-    /// Whose it is.
-    pub(super) kind: TaskOrigin,
-    /// Who waits.
-    pub(super) owner: Waiter,
-    /// Its job.
-    pub(super) version: Version,
-    /// How often it was blocked.
-    pub(super) blocked: usize,
-}
-
-/// A task that has a request to send.
-pub(super) struct PendingRequest {
-    /// The task.
-    pub(super) pending: PendingTask,
-    /// Its request.
-    pub(super) request: Request,
-    /// How often the request was throttled.
-    pub(super) attempts: usize,
-}
-
-/// A task that waits for others to move.
-pub(super) struct BlockedTask<P> {
-    /// Its place.
-    pub(super) at: P,
-    /// The task.
-    pub(super) task: ItemTask,
-    /// How often it was blocked.
-    pub(super) blocked: usize,
-}
-
-/// A batch at work.
-pub(super) struct Invocation {
-    /// Its number.
-    pub(super) id: u64,
-    /// Its shard; `None` if its result moves no checkpoint.
-    pub(super) shard: Option<usize>,
-    /// The batch.
-    pub(super) batch: Batch,
-    /// The records' places in the stream.
-    pub(super) records: Vec<usize>,
-    /// Tasks under way.
-    pub(super) open: usize,
-    /// Tasks that wait for others to move.
-    pub(super) blocked: Vec<BlockedTask<usize>>,
-    /// Its job.
-    pub(super) version: Version,
-    /// The version of the retrofit's row, if it is remembered and was not looked at.
-    pub(super) remembered: Option<u64>,
-    /// Was a record dealt with, and nothing written for it?
-    pub(super) drops: bool,
-}
-
-/// A segment at work.
-pub(super) struct SegmentRun {
-    /// The slice.
-    pub(super) slice: Slice,
-    /// The last checkpoint that was given back.
-    pub(super) returned: Checkpoint,
-    /// The page that is being read.
-    pub(super) reading: Option<PageRead>,
-    /// Tasks under way.
-    pub(super) open: usize,
-    /// Tasks that wait for others to move.
-    pub(super) blocked: Vec<BlockedTask<PageNumber>>,
-    /// Its job.
-    pub(super) version: Version,
-}
-
-/// A page of a scan, read item by item: between two of them, anything may be written.
-pub(super) struct PageRead {
-    /// The items read so far.
-    pub(super) items: Vec<Item>,
-    /// The number of the next item.
-    pub(super) at: usize,
-    /// The most items.
-    pub(super) limit: usize,
-}
-
-/// A request that timed out.
-pub(super) struct LateRequest {
-    /// What will be carried out.
-    pub(super) request: Request,
-    /// Whose it was.
-    pub(super) kind: TaskOrigin,
 }
 
 /// Does a request write?

@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use keyfold_core::retrofit::{ChangeKind, ChangeRecord, ItemTask, Job, Protocol, SequenceNumber};
 use keyfold_core::value::Item;
 
+use super::super::outcome::Violation;
 use super::super::scenario::key;
-use super::super::state::SimulationState;
-use super::super::truth::Violation;
+use super::super::switching;
 use super::hash::mix;
 use super::open_task::Role;
 use super::tables::{ItemId, Rows};
@@ -120,18 +120,11 @@ impl CompactState {
 
     /// The simulator's own checks: drained, repaired.
     pub(super) fn check(&self, tasks: &TaskTable<'_>) -> Result<(), Violation> {
-        let mut state = SimulationState::new(tasks.tables.scenario, 0, None, false);
-        state.faults.end();
-        state.keys = 2;
-        for number in 0..2 {
-            let item = tasks.tables.item(tasks.tables.value(number, self.truth[number])).cloned();
-            let wanted = item.as_ref().map(|item| state.wanted(item)).unwrap_or_default();
-            state.truth.wrote(number, item, wanted);
-        }
-        for (place, _, held) in tasks.tables.all(&self.rows) {
-            state.set(place, &held.item, Some(held.item.clone()), false);
-        }
-        state.conclude()
+        let truth: Vec<Option<Item>> = (0..2)
+            .map(|number| tasks.tables.item(tasks.tables.value(number, self.truth[number])).cloned())
+            .collect();
+        let held = tasks.tables.all(&self.rows).map(|(place, _, held)| (place, &held.item));
+        switching::end(tasks.tables.scenario.protocol, &truth, held)
     }
 
     /// A writer writes. Writers do not know the retrofit and its folded keys.
@@ -152,7 +145,7 @@ impl CompactState {
         let role = Role::Scan { key: number };
         let after = tasks.started(role, held.hash, |tables| {
             let item = tables.item(there).cloned().unwrap_or_default();
-            tables.scenario.jobs[0].backfill(item, number == 0)
+            tables.scenario.job.backfill(item, number == 0)
         });
         self.stepped(role, after, tasks);
     }
@@ -185,7 +178,7 @@ impl CompactState {
         let image = self.records[role.key()][record];
         let hash = mix(record as u64, tasks.tables.held(image).map(|held| held.hash));
         tasks.started(role, hash, |tables| {
-            task(&tables.scenario.jobs[0], &change_record(role.key(), record, tables.item(image).cloned()))
+            task(&tables.scenario.job, &change_record(role.key(), record, tables.item(image).cloned()))
         })
     }
 

@@ -86,7 +86,7 @@ impl<'s> TaskTable<'s> {
             return *after;
         }
         let mut task = task(&self.tables);
-        let next = task.start(&self.tables.scenario.jobs[0]);
+        let next = task.start(&self.tables.scenario.job);
         let open_task =
             OpenTask { role, task, request: None, blocked: 0, touches: Vec::new(), began, hash: began };
         let after = self.after(open_task, next);
@@ -132,7 +132,7 @@ impl<'s> TaskTable<'s> {
 
     /// Carries the request of a task out; a blocked one is tried again or parked.
     fn work_out(&mut self, mut open_task: OpenTask, before: Rows) -> Effect {
-        let job = &self.tables.scenario.jobs[0];
+        let job = &self.tables.scenario.job;
         let mut rows = before;
         let (next, outcome_hash) = match open_task.request.take() {
             Some(request) => {

@@ -12,8 +12,9 @@ use keyfold_core::retrofit::{
 };
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::fault::Fault;
 use super::super::mutant::Mutant;
-use super::super::work::writes;
+use super::super::work::{TaskOrigin, writes};
 use super::scene::{Due, Jobs, KEYS, Layout, control_partition, index, other};
 use super::work::{Errand, Look, Work, Zombie};
 use super::world::PassRun;
@@ -25,6 +26,8 @@ const NOTICE_TURNS: u64 = 40;
 const SLEEP_TURNS: (usize, usize) = (30, 400);
 /// The most records of one item in a batch.
 const BATCH_MAX: usize = 3;
+/// The attempts after which a sender gives up.
+const ATTEMPTS_MAX: u8 = 4;
 /// Where a job keeps versions, if its writes ask for a seal.
 fn tracking_of(job: &Job) -> Option<Tracking> {
     job.generation().map(|_| job.tracking())
@@ -266,7 +269,7 @@ impl World {
         self.control.within(&partition).filter_map(Quarantined::read).collect()
     }
 
-    fn start(&mut self, mut task: ItemTask, errand: Errand) {
+    pub(super) fn start(&mut self, mut task: ItemTask, errand: Errand) {
         self.note(|| {
             let Errand { job, lead, records, late, .. } = &errand;
             format!("work for {lead:?} on {records:?}, late {late:?}, generation {:?}", job.generation())
@@ -275,11 +278,12 @@ impl World {
         self.step(task, errand, step);
     }
 
-    fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep) {
+    pub(super) fn step(&mut self, mut task: ItemTask, mut errand: Errand, step: TaskStep) {
         match step {
             TaskStep::Send(request) => {
-                self.works.push(Work { task, errand, request });
+                self.works.push(Work { task, errand, request, attempts: 0 });
             }
+            TaskStep::Done(result) if self.is_filling() => self.filled(task, errand, &result),
             // As the functions do: once more, then it is parked.
             TaskStep::Done(TaskResult::Blocked) if errand.blocked < 2 => {
                 errand.blocked += 1;
@@ -306,6 +310,7 @@ impl World {
 
     /// Carries a task to its end at once.
     pub(super) fn carry_to_the_end(&mut self, mut task: ItemTask, job: &Job, lead: Direction) -> TaskResult {
+        self.origin = TaskOrigin::Repair;
         let mut step = task.start(job);
         let mut blocked = 0;
         loop {
@@ -329,6 +334,14 @@ impl World {
             return;
         }
         let mut work = self.works.swap_remove(at);
+        self.origin = work.errand.origin;
+        if self.is_throttled(&work) {
+            let is_lost = writes(&work.request) && self.origin != TaskOrigin::Repair;
+            return match is_lost && self.bites(Mutant::ThrottledIsWritten) {
+                true => self.respond(work, Response::Written),
+                false => self.send_again(work),
+            };
+        }
         if work.wakes_to_write() {
             work.errand.sleeps_until = 0;
             if self.head.outdates(&work.errand.job) && !self.bites(Mutant::SleeperWrites) {
@@ -345,12 +358,14 @@ impl World {
         }
         if self.faults.crashes && self.random.chance(3) {
             self.note(|| format!("  {:?} {:?} dies", work.errand.lead, work.errand.records));
-            return self.over(work.errand.records, false);
+            self.hit(Fault::CrashBefore);
+            return self.dies(work.errand);
         }
         // It is carried out when its sender sends it again.
         if self.faults.conflicts && matches!(work.request, Request::Transact(_)) && self.random.chance(15) {
             self.note(|| "  a transaction meets another one".to_owned());
-            return self.works.push(work);
+            self.hit(Fault::Conflict);
+            return self.send_again(work);
         }
         if self.faults.refusals && puts_an_item(&work.request) && self.random.chance(3) {
             self.note(|| "  the item is refused".to_owned());
@@ -364,15 +379,21 @@ impl World {
             return self.respond(work, Response::Rejected("item-too-large".to_owned()));
         }
         // What asks for no seal is all that a tidying has to wait for, and rare: few histories begin before it.
-        let share = if work.errand.job.generation().is_none() { 40 } else { 8 };
+        let share = match work.errand.job.generation() {
+            _ if self.is_filling() => 4,
+            None => 40,
+            Some(_) => 8,
+        };
         if self.faults.zombies && writes(&work.request) && self.random.chance(share) {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
             let (tracking, until) = (tracking_of(&work.errand.job), self.turns + self.stands_still());
             let by_cache = work.errand.remembered.is_some();
-            self.zombies.push(Zombie { lead, request, tracking, by_cache, until });
+            let (job, origin) = (Rc::clone(&work.errand.job), work.errand.origin);
+            self.zombies.push(Zombie { lead, request, job, origin, tracking, by_cache, until });
+            self.hit(Fault::Zombie);
             return match self.random.chance(50) {
-                true => self.over(work.errand.records, false),
+                true => self.dies(work.errand),
                 false => self.works.push(work),
             };
         }
@@ -382,13 +403,33 @@ impl World {
         let mut response = self.carry_out(work.errand.lead, &work.request);
         if self.faults.lost && writes(&work.request) && self.random.chance(6) {
             self.note(|| "  the response is lost, and it is sent again".to_owned());
+            self.hit(Fault::LostResponse);
             response = self.carry_out(work.errand.lead, &work.request);
         }
         if self.faults.crashes && self.random.chance(3) {
             self.note(|| format!("  {:?} {:?} dies after it", work.errand.lead, work.errand.records));
-            return self.over(work.errand.records, false);
+            self.hit(Fault::CrashAfter);
+            return self.dies(work.errand);
         }
         self.respond(work, response);
+    }
+
+    /// The process of a task dies.
+    fn dies(&mut self, errand: Errand) {
+        match self.is_filling() {
+            true => self.crashed(errand.waiter),
+            false => self.over(errand.records, false),
+        }
+    }
+
+    /// Once more, unless it was throttled too often.
+    fn send_again(&mut self, mut work: Work) {
+        work.attempts += 1;
+        if work.attempts < ATTEMPTS_MAX || !self.is_on(Fault::GiveUp) {
+            return self.works.push(work);
+        }
+        self.hit(Fault::GiveUp);
+        self.gives_up(work.errand.waiter);
     }
 
     fn respond(&mut self, mut work: Work, response: Response) {
@@ -402,7 +443,8 @@ impl World {
         let landed: Vec<usize> =
             (0..self.zombies.len()).filter(|at| has_landed(&self.zombies[*at])).collect();
         let Some(&at) = self.random.any(&landed) else { return };
-        let Zombie { lead, request, .. } = self.zombies.swap_remove(at);
+        let Zombie { lead, request, origin, .. } = self.zombies.swap_remove(at);
+        self.origin = origin;
         self.note(|| "a request of long ago:".to_owned());
         self.carry_out(lead, &request);
     }

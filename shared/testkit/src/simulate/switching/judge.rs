@@ -29,6 +29,14 @@ impl World {
         }
     }
 
+    /// The same of a history that fills.
+    pub(super) fn check_filling(&mut self) -> Result<(), Violation> {
+        if std::mem::take(&mut self.changed) && !self.is_in_place() {
+            (0..KEYS).for_each(|number| self.check_item(number));
+        }
+        self.wrong.take().map_or(Ok(()), Err)
+    }
+
     /// Whenever every change was carried over, both sides are the same: what goes wrong while the target is tidied is put right by the item's next
     /// change, and would not be seen later.
     fn check_filled(&mut self) {
@@ -76,6 +84,9 @@ impl World {
         let can_be_late = side != Direction::Reverse && self.leaked.iter().any(is_late);
         if self.places(number).count() > 1 && !can_be_late {
             self.fail(format!("k{number} is at two places of the target"));
+        }
+        if self.is_filling() {
+            return;
         }
         let buried =
             self.item(Direction::Reverse, number).is_some_and(|item| item.contains_key(TOMBSTONE_ATTRIBUTE));

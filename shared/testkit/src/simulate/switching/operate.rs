@@ -12,8 +12,10 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
 use super::super::store::key_in;
+use super::super::work::TaskOrigin;
+use super::filling::IN_FLIGHT_MS;
 use super::scene::{Jobs, index, is_asked};
-use super::world::{Operator, SwitchFaults, World, failure, side};
+use super::world::{Operator, SwitchFaults, World, failure};
 
 /// The limit of a stop, in turns. A turn is a second.
 const STOP_TURNS_MAX: u64 = 240;
@@ -28,6 +30,8 @@ const SKEW_SECONDS: usize = 20;
 /// The turns for which an operator or a request stands still, and in how many of its turns an operator does so before it carries items.
 const SLEEP_TURNS: (u64, u64) = (30, 370);
 const SLEEPS_EVERY: u64 = 3;
+/// The turns for which a request is in flight while a target is filled: for less than its operator waits.
+const FLIGHT_TURNS: u64 = 40;
 /// In every turn with a multiple of this number, an operator that begins lifts the policies.
 const LIFT_TURNS: u64 = 41;
 /// The role that carries changes.
@@ -51,6 +55,7 @@ impl World {
             return;
         }
         self.check_stop(at);
+        let is_seen = self.fill.as_ref().is_some_and(|fill| !fill.is_quiet || !self.works.is_empty());
         let effects = if self.random.chance(30) { 1 } else { self.random.between(1, EFFECTS_MAX) };
         for _ in 0..effects {
             if self.faults.operators && self.random.below(1_000) < DEATHS {
@@ -58,7 +63,7 @@ impl World {
             }
             // Between the read of an item and the write that cleans it, others have their turns.
             if !self.operate_once(at)
-                || self.operators[at].pass.as_ref().is_some_and(|run| !run.cleaning.is_empty())
+                || self.operators[at].pass.as_ref().is_some_and(|run| is_seen || !run.cleaning.is_empty())
             {
                 break;
             }
@@ -86,7 +91,7 @@ impl World {
         self.head = self.head.exempting(&[]);
         for role in [TableRole::Source, TableRole::Target] {
             let revision =
-                self.doors.policies[index(side(role))].as_ref().map(|(_, there)| there.to_string());
+                self.doors.policies[index(self.side(role))].as_ref().map(|(_, there)| there.to_string());
             self.set_policy(role, None, revision.as_ref());
         }
     }
@@ -102,6 +107,9 @@ impl World {
 
     fn operator_dies(&mut self, at: usize) {
         self.note(|| format!("operator {at} dies"));
+        if let Some(run) = self.operators[at].pass.take() {
+            self.forget_runs_of(&run);
+        }
         self.operators[at] = Operator::default();
     }
 
@@ -158,6 +166,9 @@ impl World {
 
     /// The turns for which a process stands still, or a request is under way.
     pub(super) fn stands_still(&self) -> u64 {
+        if self.is_filling() {
+            return self.turns % FLIGHT_TURNS;
+        }
         SLEEP_TURNS.0 + self.turns % SLEEP_TURNS.1
     }
 
@@ -168,6 +179,9 @@ impl World {
 
     /// Is this wait over? The wait for requests of an earlier phase lasts until none is in flight.
     fn has_waited(&mut self, at: usize, until_ms: u64) -> bool {
+        if self.is_filling() {
+            return self.has_waited_filling(at, until_ms);
+        }
         let tidies = matches!(self.head.phase, Phase::Tidying | Phase::Tidy) && !self.head.swept;
         let (is_under_way, without) = match self.head.phase {
             Phase::Finalising => (self.is_anything_under_way(), Mutant::FinaliseEarly),
@@ -188,7 +202,22 @@ impl World {
         self.now_ms(at) >= until_ms || self.operators[at].frozen_ms.is_some()
     }
 
+    /// A wait for former requests lasts until none is in flight, and ends then.
+    fn has_waited_filling(&mut self, at: usize, until_ms: u64) -> bool {
+        let is_wait = self.head.revising || self.head.restreaming;
+        if is_wait && self.is_former_under_way() {
+            return false;
+        }
+        if is_wait {
+            self.waited_seconds += until_ms.saturating_sub(self.now_ms(at)).div_ceil(1_000);
+        }
+        self.now_ms(at) >= until_ms
+    }
+
     fn begin_operation(&mut self, at: usize) -> bool {
+        if self.is_filling() {
+            return self.begin_filling(at);
+        }
         let stopped = self.head.phase.is_stop() || self.open.is_none();
         // Another operator seldom gets in the way.
         let is_busy = self.operators.iter().any(|other| other.switches && other.operation.is_some());
@@ -272,7 +301,7 @@ impl World {
         }
     }
 
-    fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> Limits {
         Limits {
             stop_max_ms: STOP_TURNS_MAX * 1_000,
             quiet_ms: 2_000,
@@ -280,7 +309,7 @@ impl World {
             proof_max_ms: 60_000,
             read_max_ms: 600_000,
             // Longer than the error of a clock, as in AWS.
-            in_flight_ms: 400_000,
+            in_flight_ms: if self.is_filling() { IN_FLIGHT_MS } else { 400_000 },
             clock_skew_ms: if self.faults.clocks { SKEW_SECONDS as u64 * 1_000 } else { 0 },
         }
     }
@@ -340,6 +369,10 @@ impl World {
 
     fn ended(&mut self, at: usize, outcome: &Outcome) {
         self.note(|| format!("operator {at}: {:?}, {}", outcome.end, outcome.text()));
+        if self.is_filling() {
+            self.check_outcome(outcome);
+            return self.ended_filling(at, outcome);
+        }
         let operator = std::mem::take(&mut self.operators[at]);
         self.check_outcome(outcome);
         let by_quarantine = |gate: &Gate| matches!(gate, Gate::Quarantine { .. });
@@ -435,6 +468,9 @@ impl World {
                 if self.head.outdates(job) && !self.bites(Mutant::SleeperWrites) {
                     return Ok(Reply::Results(vec![TaskResult::Busy; tasks.len()]));
                 }
+                if let Some(skipped) = self.is_release_skipped(effect) {
+                    return Ok(Reply::Results(skipped));
+                }
                 let lead = if job.mapping().is_reverse() { Direction::Reverse } else { Direction::Forward };
                 let carried = tasks.iter().map(|task| {
                     let is_unseen =
@@ -451,7 +487,7 @@ impl World {
                 Reply::Table(self.facts(*role))
             }
             Effect::Policy(role) => {
-                let policy = self.doors.policies[index(side(*role))].clone();
+                let policy = self.doors.policies[index(self.side(*role))].clone();
                 Reply::Policy(
                     policy.map(|(text, revision)| TablePolicy { text, revision: revision.to_string() }),
                 )
@@ -459,54 +495,61 @@ impl World {
             Effect::SetPolicy { table, text, revision } => {
                 self.set_policy(*table, text.as_ref(), revision.as_ref())
             }
-            Effect::Probe(role) => Reply::Denied(self.doors.is_closed(side(*role), self.turns)),
+            Effect::Probe(role) => Reply::Denied(self.doors.is_closed(self.side(*role), self.turns)),
             Effect::Tag { table, write } => {
-                let tag = &mut self.doors.tags[index(side(*table))];
+                let tag = &mut self.doors.tags[index(self.side(*table))];
                 if write.is_some() {
                     tag.clone_from(write);
                 }
                 Reply::Tag(tag.clone())
             }
             Effect::Shards { table, stream, after } => {
-                return self.list_shards(side(*table), stream, after.as_deref());
+                return self.list_shards(self.side(*table), stream, after.as_deref());
             }
             Effect::Records { table, from, .. } => {
-                return self.read_records(at, side(*table), from);
+                return self.read_records(at, self.side(*table), from);
             }
             Effect::Pass { pass, repair } => return self.go_on_with(at, *pass, *repair),
-            Effect::ForgetSegments(_) | Effect::Wait { .. } => Reply::Done,
+            Effect::ForgetSegments(pass) => {
+                self.forget_segments(*pass);
+                Reply::Done
+            }
+            Effect::Wait { .. } => Reply::Done,
         })
     }
 
     fn facts(&mut self, role: TableRole) -> TableFacts {
-        let arn = format!("arn:{:?}", side(role));
-        let stream = match side(role) {
+        let arn = format!("arn:{:?}", self.side(role));
+        let stream = match self.side(role) {
             Direction::Reverse if self.head.phase.is_stop() && self.has(Mutant::StreamUnchecked) => {
                 let followed = self.head.reverse_stream.as_ref().map(|back| back.stream.clone());
-                let stream =
-                    self.stopping_stream.clone().or(followed).unwrap_or_else(|| self.stream_name(side(role)));
-                self.bites += u64::from(stream != self.stream_name(side(role)));
+                let stream = self
+                    .stopping_stream
+                    .clone()
+                    .or(followed)
+                    .unwrap_or_else(|| self.stream_name(self.side(role)));
+                self.bites += u64::from(stream != self.stream_name(self.side(role)));
                 stream
             }
             side => self.stream_name(side),
         };
+        // A stream that is being enabled again is there once an operator comes.
         TableFacts { arn, stream: Some(stream), ..TableFacts::default() }
     }
 
     fn set_policy(&mut self, role: TableRole, text: Option<&String>, revision: Option<&String>) -> Reply {
-        let at = index(side(role));
+        let at = index(self.side(role));
         let there = self.doors.policies[at].as_ref().map(|(_, revision)| revision.to_string());
         if there.as_ref() != revision {
             return Reply::Changed(false);
         }
         let delay = self.random.below(POLICY_TURNS_MAX) as u64;
-        self.doors.before[at] = self.doors.is_closed(side(role), self.turns);
+        self.doors.before[at] = self.doors.is_closed(self.side(role), self.turns);
         self.doors.revision += 1;
         self.doors.policies[at] = text.map(|text| (text.clone(), self.doors.revision));
         self.doors.closed[at] = (text.is_some(), self.turns + delay);
-        self.note(|| {
-            format!("the policy of {:?} is {}", side(role), if text.is_some() { "deny" } else { "none" })
-        });
+        let side = self.side(role);
+        self.note(|| format!("the policy of {side:?} is {}", if text.is_some() { "deny" } else { "none" }));
         Reply::Changed(true)
     }
 
@@ -531,12 +574,13 @@ impl World {
         let read = |key: &Item| match role {
             TableRole::Control if *key == control::head_key(&self.head.retrofit) => Some(self.head_row()),
             TableRole::Control => self.row(key).cloned(),
-            _ => self.at(side(role), key).cloned(),
+            _ => self.at(self.side(role), key).cloned(),
         };
         keys.iter().map(read).collect()
     }
 
     fn send(&mut self, at: usize, writes: &[Write]) -> Vec<Response> {
+        self.origin = TaskOrigin::Verify;
         let trace = self.trace.take();
         let head_key = control::head_key(&self.head.retrofit);
         let mut responses = Vec::with_capacity(writes.len());

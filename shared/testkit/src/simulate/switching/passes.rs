@@ -1,6 +1,7 @@
 //! Passes over all segments, as the functions of a backfill and of a comparison do them, and pages of tables and of the control table.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::operate::{Failure, FailureKind, PageSource, Reply};
@@ -12,9 +13,10 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::Item;
 
 use super::super::mutant::Mutant;
+use super::super::work::TaskOrigin;
 use super::scene::{Jobs, KEYS, index};
 use super::work::Zombie;
-use super::world::{PassRun, World, failure, side};
+use super::world::{PassRun, World, failure};
 
 /// May a function begin this pass?
 fn may_run(pass: Pass, repair: bool, head: &RetrofitState) -> bool {
@@ -34,11 +36,11 @@ impl World {
             PageSource::Partition(partition) => {
                 self.control.within(&format!("{partition}|")).cloned().collect()
             }
-            PageSource::Scan(role) => self.all_of(side(*role)),
+            PageSource::Scan(role) => self.all_of(self.side(*role)),
         };
         let model = match of {
             PageSource::Partition(_) => &self.scene.control_table,
-            PageSource::Scan(role) => self.model(side(*role)),
+            PageSource::Scan(role) => self.model(self.side(*role)),
         };
         let from = after.map_or(0, |after| {
             items.iter().position(|item| model.key_of(item).as_ref() == Some(after)).map_or(0, |at| at + 1)
@@ -52,6 +54,9 @@ impl World {
 
     /// The next item of a pass; at the end the checkpoint of its only segment.
     pub(super) fn go_on_with(&mut self, at: usize, pass: Pass, repair: bool) -> Result<Reply, Failure> {
+        if self.is_filling() {
+            return self.step_pass(at, pass, repair);
+        }
         let known = self.operators[at].pass.take().filter(|run| run.pass == pass);
         // A function reads the row when it begins, and sometimes later.
         let looks = known.is_none() || self.random.chance(10);
@@ -99,6 +104,7 @@ impl World {
             at: 0,
             cleaning: Vec::new(),
             counts: BTreeMap::new(),
+            segments: Vec::new(),
         }
     }
 
@@ -150,7 +156,8 @@ impl World {
                 self.note(|| "  a request of the cleaning is under way for long".to_owned());
                 let (lead, tracking) = (Direction::Forward, Some(self.head.tracking()));
                 let until = self.turns + self.stands_still();
-                self.zombies.push(Zombie { lead, request, tracking, by_cache: false, until });
+                let (job, origin) = (Rc::clone(&Jobs::of(&run.head).there), TaskOrigin::Repair);
+                self.zombies.push(Zombie { lead, request, job, origin, tracking, by_cache: false, until });
                 changed = true;
                 continue;
             }
@@ -218,10 +225,18 @@ impl World {
             unreachable!("the core wrote it")
         };
         self.weaken_head(&mut next);
+        if self.head.phase == Phase::Abandoned && self.has(Mutant::RestartAnew) {
+            let epoch = next.epoch.next().unwrap_or(next.epoch);
+            self.bites += u64::from(next.stream == self.head.stream);
+            next.epoch = epoch;
+        }
         notes.push(format!("the retrofit is {}, generation {:?}", next.phase.name(), next.generation));
         let before = std::mem::replace(&mut self.head, next);
         self.changed = true;
-        self.turned(at, &before);
+        match &mut self.fill {
+            Some(fill) => fill.restarted |= before.phase == Phase::Abandoned,
+            None => self.turned(at, &before),
+        }
         Response::Written
     }
 }

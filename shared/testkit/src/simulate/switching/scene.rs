@@ -10,10 +10,12 @@ use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, Delivery, Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Epoch, Generation, Job, Mapping, Request, Response, SequenceNumber, TaskStep,
+    ChangeKind, ChangeRecord, Epoch, Generation, Job, Mapping, Protocol, Request, Response, SequenceNumber,
+    TaskStep,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
+use super::super::scenario;
 use super::super::store::key_in;
 
 const TABLES: &str = r#"
@@ -63,6 +65,8 @@ set = { made = "old" }
 /// In `MOVING_OF` histories, from `MOVING` on the target's key can move: in the first of them without collisions.
 const MOVING_OF: u64 = 8;
 const MOVING: u64 = 6;
+/// How many scenes there are.
+const SCENES_MAX: usize = 6;
 
 /// What items say.
 pub(super) const VALUES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
@@ -88,7 +92,7 @@ pub(super) fn other(side: Direction) -> Direction {
 }
 
 /// The parts of the target's key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     /// The source's key.
     Fixed,
@@ -96,6 +100,8 @@ pub(super) enum Layout {
     Moving,
     /// An attribute that changes: two items can want one place.
     Crowded,
+    /// Of a history that fills by this protocol.
+    Fill(Protocol),
 }
 
 impl Layout {
@@ -108,11 +114,24 @@ impl Layout {
         }
     }
 
+    /// Its number among the scenes.
+    fn number(self) -> usize {
+        match self {
+            Layout::Fixed => 0,
+            Layout::Moving => 1,
+            Layout::Crowded => 2,
+            Layout::Fill(Protocol::InPlace) => 3,
+            Layout::Fill(Protocol::Fenced) => 4,
+            Layout::Fill(Protocol::Ledger) => 5,
+        }
+    }
+
     fn retrofit(self) -> &'static str {
         match self {
             Layout::Fixed => "moved",
             Layout::Moving => "moving",
             Layout::Crowded => "crowded",
+            Layout::Fill(_) => unreachable!("only histories with a switch make jobs of a row alone"),
         }
     }
 }
@@ -121,6 +140,8 @@ impl Layout {
 pub(super) struct Scene {
     pub(super) layout: Layout,
     pub(super) mapping: Mapping,
+    /// That of the mended manifest, in histories that fill.
+    pub(super) mended: Option<Mapping>,
     back: Mapping,
     pub(super) control_table: Table,
     source_keys: Vec<Item>,
@@ -131,8 +152,11 @@ pub(super) struct Scene {
 impl Scene {
     /// The one with this layout.
     pub(super) fn of(layout: Layout) -> &'static Scene {
-        static SCENES: [OnceLock<Scene>; 3] = [const { OnceLock::new() }; 3];
-        SCENES[layout as usize].get_or_init(|| {
+        static SCENES: [OnceLock<Scene>; SCENES_MAX] = [const { OnceLock::new() }; SCENES_MAX];
+        SCENES[layout.number()].get_or_init(|| {
+            if let Layout::Fill(protocol) = layout {
+                return Scene::filling(protocol);
+            }
             let parsed = parse("switching.toml", TABLES);
             let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
             let Ok(mapping) = Mapping::of(&model, layout.retrofit()) else {
@@ -142,8 +166,22 @@ impl Scene {
             let source_keys = (0..KEYS).map(source_key).collect();
             let target_keys = target_keys(&mapping, layout);
             let control_table = control::table("control");
-            Scene { layout, mapping, back, control_table, source_keys, target_keys }
+            Scene { layout, mapping, mended: None, back, control_table, source_keys, target_keys }
         })
+    }
+
+    fn filling(protocol: Protocol) -> Scene {
+        let (mapping, mended) = (scenario::mapping(protocol, false), scenario::mapping(protocol, true));
+        assert_ne!(mapping.hash(), mended.hash());
+        Scene {
+            layout: Layout::Fill(protocol),
+            back: mapping.clone(),
+            mended: Some(mended),
+            mapping,
+            control_table: control::table("control"),
+            source_keys: (0..KEYS).map(source_key).collect(),
+            target_keys: Vec::new(),
+        }
     }
 
     /// That of this retrofit's row.
@@ -194,7 +232,7 @@ impl Scene {
         let started = RetrofitState::started(&self.mapping, Some("s1"));
         match self.layout {
             Layout::Fixed => RetrofitState { rows_since: Some(1), ..tidied(&started).swept() },
-            Layout::Moving | Layout::Crowded => started,
+            Layout::Moving | Layout::Crowded | Layout::Fill(_) => started,
         }
     }
 }
@@ -260,7 +298,7 @@ impl Jobs {
 /// Everything of a row that its jobs depend on.
 #[derive(PartialEq, Eq, Hash)]
 struct JobsKey {
-    layout: Layout,
+    layout: usize,
     phase: &'static str,
     epoch: Epoch,
     back: Option<Epoch>,
@@ -269,7 +307,7 @@ struct JobsKey {
 
 impl JobsKey {
     fn of(head: &RetrofitState) -> JobsKey {
-        let layout = Scene::of_row(head).layout;
+        let layout = Scene::of_row(head).layout.number();
         let RetrofitState { phase, epoch, generation, .. } = *head;
         let back = head.reverse_stream.as_ref().map(|back| back.epoch);
         JobsKey { layout, phase: phase.name(), epoch, back, generation }
@@ -278,8 +316,8 @@ impl JobsKey {
 
 /// Is this the seal of an item here? The others are written too, and no write asks for them.
 pub(super) fn is_asked(scene: &Scene, partition: &str) -> bool {
-    static ASKED: [OnceLock<BTreeSet<String>>; 3] = [const { OnceLock::new() }; 3];
-    ASKED[scene.layout as usize].get_or_init(|| asked(scene)).contains(partition)
+    static ASKED: [OnceLock<BTreeSet<String>>; SCENES_MAX] = [const { OnceLock::new() }; SCENES_MAX];
+    ASKED[scene.layout.number()].get_or_init(|| asked(scene)).contains(partition)
 }
 
 /// The partitions of the seals that an item here asks for.
@@ -339,6 +377,7 @@ fn target_keys(mapping: &Mapping, layout: Layout) -> Vec<Item> {
         Layout::Fixed => (KEYS, 1),
         Layout::Moving => (KEYS, VALUES.len()),
         Layout::Crowded => (1, VALUES.len()),
+        Layout::Fill(_) => (0, 0),
     };
     let all = VALUES[..values].iter().flat_map(|value| (0..numbers).map(move |number| (number, *value)));
     all.map(|(number, value)| item(number, value)).collect()

@@ -30,7 +30,7 @@ impl World {
 
     /// A shard ends, and one or two go on.
     pub(super) fn split_a_shard(&mut self) {
-        let at = self.random.below(2);
+        let at = if self.is_filling() { 0 } else { self.random.below(2) };
         let open: Vec<usize> = self
             .shards_of(at, self.stream_count(at))
             .filter(|shard| !self.shards[at][*shard].closed)
@@ -48,7 +48,7 @@ impl World {
     }
 
     /// The shards of a table's stream, which is its first, second and so on.
-    fn shards_of(&self, at: usize, stream: usize) -> std::ops::Range<usize> {
+    pub(super) fn shards_of(&self, at: usize, stream: usize) -> std::ops::Range<usize> {
         let begins = &self.shard_begins[at];
         begins[stream - 1]..begins.get(stream).copied().unwrap_or(self.shards[at].len())
     }

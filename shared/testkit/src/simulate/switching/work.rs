@@ -3,7 +3,10 @@
 use std::rc::Rc;
 
 use keyfold_core::retrofit::control::Direction;
+use keyfold_core::retrofit::segment::PageNumber;
 use keyfold_core::retrofit::{ItemTask, Job, Request, Tracking};
+
+use super::super::work::TaskOrigin;
 
 /// The turns for which the row is cached.
 const LOOK_TURNS: u64 = 40;
@@ -14,6 +17,21 @@ pub(super) struct Work {
     pub(super) task: ItemTask,
     pub(super) errand: Errand,
     pub(super) request: Request,
+    /// How often the request was throttled.
+    pub(super) attempts: u8,
+}
+
+/// Who waits for a task of a history that fills.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Waiter {
+    #[default]
+    Nobody,
+    /// An invocation, for its record at this place.
+    Batch(u64, usize),
+    /// A run of a segment, for an item of a page.
+    Page(u64, PageNumber),
+    /// If it dies, this record's note is made again.
+    Note(usize),
 }
 
 impl Work {
@@ -32,6 +50,8 @@ impl Work {
 pub(super) struct Zombie {
     pub(super) lead: Direction,
     pub(super) request: Request,
+    pub(super) job: Rc<Job>,
+    pub(super) origin: TaskOrigin,
     /// Where its sender kept versions, if it asks for a seal.
     pub(super) tracking: Option<Tracking>,
     /// Its sender used a cached row.
@@ -76,6 +96,8 @@ pub(super) struct Errand {
     pub(super) blocked: u8,
     /// It is an operator's: such a process can stand still for longer than another operator waits.
     pub(super) by_operator: bool,
+    pub(super) origin: TaskOrigin,
+    pub(super) waiter: Waiter,
     /// Its process sleeps until this turn; 0 once it has read the row again.
     pub(super) sleeps_until: u64,
 }
@@ -90,7 +112,14 @@ impl Errand {
             late: None,
             blocked: 0,
             by_operator: false,
+            origin: TaskOrigin::Record,
+            waiter: Waiter::Nobody,
             sleeps_until: 0,
         }
+    }
+
+    /// Of a history that fills.
+    pub(super) fn by(job: Rc<Job>, origin: TaskOrigin) -> Errand {
+        Errand { origin, ..Errand::of(job, Direction::Forward) }
     }
 }

@@ -9,15 +9,17 @@ use keyfold_core::retrofit::control::{Direction, RetrofitState};
 use keyfold_core::retrofit::operate::{Failure, FailureKind, Operation};
 use keyfold_core::retrofit::progress::ComparisonStart;
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Pass, Request, Response, SequenceNumber, SourceKey,
-    TableRole, Write,
+    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Pass, Protocol, Quarantined, Request, Response,
+    SequenceNumber, SourceKey, TableRole, Write,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
+use super::super::fault::{Fault, Hits, WriterAction, WriterActions};
 use super::super::mutant::Mutant;
 use super::super::store::{ItemStore, key_in, outcome};
-use super::super::work::{line, short};
+use super::super::work::{TaskOrigin, line, short};
+use super::fill::Fill;
 use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other, text};
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
@@ -193,7 +195,7 @@ pub(super) struct World {
     pub(super) looks: [Option<Look>; 2],
     pub(super) wrong: Option<Violation>,
     /// A time to live is over: deletions are now by DynamoDB.
-    expiring: bool,
+    pub(super) expiring: bool,
     /// Items that were put back with a former fence.
     pub(super) copied: [[bool; KEYS]; 2],
     /// An old copy of this item came to a closed table: its fence can pass for the retrofit's own, which is a limit.
@@ -212,6 +214,10 @@ pub(super) struct World {
     pub(super) keeps_marks: bool,
     /// Something changed since it was last looked whether all is right.
     pub(super) changed: bool,
+    /// Whose request is carried out now.
+    pub(super) origin: TaskOrigin,
+    /// A history that fills, and moves no writers.
+    pub(super) fill: Option<Box<Fill>>,
 }
 
 impl World {
@@ -255,6 +261,53 @@ impl World {
         world.sequences = [Direction::Forward, Direction::Reverse].map(|side| world.first_numbers(side));
         world.begin();
         world
+    }
+
+    /// A retrofit that begins, by this protocol.
+    pub(super) fn filling(protocol: Protocol, seed: u64, mutant: Option<Mutant>, trace: bool) -> World {
+        let mut random = Random::new(seed);
+        let fill = Fill::new(protocol, &mut random);
+        let faults = SwitchFaults {
+            crashes: fill.is_on(Fault::CrashBefore) || fill.is_on(Fault::CrashAfter),
+            zombies: fill.is_on(Fault::Zombie),
+            lost: fill.is_on(Fault::LostResponse),
+            operators: fill.is_on(Fault::CrashBefore) || fill.is_on(Fault::CrashAfter),
+            conflicts: fill.is_on(Fault::Conflict) && protocol == Protocol::Ledger,
+            throttles: fill.is_on(Fault::ThrottleTable),
+            ..SwitchFaults::default()
+        };
+        let mut world = World::with(Layout::Fill(protocol), random, faults, mutant, trace);
+        world.sequences[0] = world.first_numbers(Direction::Forward);
+        world.fill = Some(Box::new(fill));
+        world
+    }
+
+    /// Tables with these items, where nothing is under way and nothing goes wrong.
+    pub(super) fn drained<'i>(
+        protocol: Protocol,
+        truth: &[Option<Item>],
+        held: impl Iterator<Item = (TableRole, &'i Item)>,
+    ) -> World {
+        let mut world = World::filling(protocol, 0, None, false);
+        world.faults = SwitchFaults::default();
+        world.fill_mut().faults.end();
+        truth.iter().zip(&mut world.expected).for_each(|(item, expected)| expected.clone_from(item));
+        for (role, item) in held {
+            match world.place(Direction::Forward, role) {
+                Some(side) => drop(world.set(side, item, Some(item.clone()))),
+                None => world.control.set(&world.scene.control_table, item, Some(item.clone())),
+            }
+        }
+        world.fill_mut().off = false;
+        world
+    }
+
+    /// How often each fault was hit, and each action of writers was done.
+    pub(super) fn hits(&self) -> (Hits, WriterActions) {
+        match &self.fill {
+            Some(fill) => (fill.faults.hits, fill.faults.writer_actions),
+            None => ([0; Fault::ALL.len()], [0; WriterAction::ALL.len()]),
+        }
     }
 
     /// Nothing has happened yet, and there is no item.
@@ -317,6 +370,8 @@ impl World {
             ending: false,
             keeps_marks: false,
             changed: true,
+            origin: TaskOrigin::Record,
+            fill: None,
         }
     }
 
@@ -335,6 +390,11 @@ impl World {
         let at = index(side);
         if side == Direction::Reverse && self.streams[at].iter().any(|record| !record.dealt_with) {
             return;
+        }
+        if let Some(fill) = &mut self.fill {
+            let left = self.streams[at].iter().enumerate();
+            let left = left.filter(|(at, record)| !record.dealt_with && !fill.read_again.contains(at));
+            left.for_each(|(_, record)| fill.unseen[record.number] = true);
         }
         self.streams[at].iter_mut().for_each(|record| record.dealt_with = true);
         self.end_stream(at);
@@ -445,6 +505,49 @@ impl World {
         self.wrong.get_or_insert(Violation::new(what));
     }
 
+    /// The state of a history that fills.
+    pub(super) fn fill(&self) -> &Fill {
+        self.fill.as_deref().unwrap_or_else(|| unreachable!("only histories that fill come here"))
+    }
+
+    /// The same, to change it.
+    pub(super) fn fill_mut(&mut self) -> &mut Fill {
+        self.fill.as_deref_mut().unwrap_or_else(|| unreachable!("only histories that fill come here"))
+    }
+
+    pub(super) fn is_filling(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    pub(super) fn is_in_place(&self) -> bool {
+        self.fill.as_ref().is_some_and(|fill| fill.is_in_place())
+    }
+
+    pub(super) fn is_on(&self, fault: Fault) -> bool {
+        self.fill.as_ref().is_some_and(|fill| fill.is_on(fault))
+    }
+
+    /// Notes that a fault was hit.
+    pub(super) fn hit(&mut self, fault: Fault) {
+        self.fill.iter_mut().for_each(|fill| fill.faults.hit(fault));
+    }
+
+    /// Does it happen now, with this probability in percent?
+    pub(super) fn strikes(&mut self, fault: Fault, percent: usize) -> bool {
+        let random = &mut self.random;
+        self.fill.as_mut().is_some_and(|fill| fill.faults.strikes(fault, random, percent))
+    }
+
+    /// The table at this place: in place, the target is the source.
+    pub(super) fn side(&self, role: TableRole) -> Direction {
+        if role == TableRole::Target && !self.is_in_place() { Direction::Reverse } else { Direction::Forward }
+    }
+
+    /// The items of a table.
+    pub(super) fn table(&self, side: Direction) -> &ItemStore {
+        &self.tables[index(side)]
+    }
+
     /// The table of this side, in the manifest.
     pub(super) fn model(&self, side: Direction) -> &'static Table {
         match side {
@@ -467,7 +570,8 @@ impl World {
 
     /// Everything in the target that is of this item.
     pub(super) fn places(&self, number: usize) -> impl Iterator<Item = &Item> {
-        self.tables[1].iter().map(|(_, item)| item).filter(move |item| number_of(item) == number)
+        let own = move |item: &&Item| number_of(item) == number && !is_foreign(item);
+        self.tables[1].iter().map(|(_, item)| item).filter(own)
     }
 
     /// The item with its key, as a writer of this side stores it.
@@ -531,11 +635,21 @@ impl World {
         self.changed = true;
         let Some(key) = table.key_of(key) else { unreachable!("every write has a key") };
         let number = item.as_ref().or(old.as_ref()).map(number_of)?;
+        if self.is_filling() && !self.is_recorded(side, number, old.as_ref()) {
+            self.tables[at].set(table, &key, item);
+            return None;
+        }
         let place = self.scene.place(side, &key);
         self.sequences[at][place] += self.random.between(1, 4) as u64;
-        let Ok(sequence) = SequenceNumber::parse(&self.sequences[at][place].to_string()) else {
-            unreachable!("these are digits")
-        };
+        let sequence = self.sequences[at][place];
+        // Numbers that only a comparison of texts would order so.
+        let as_text = self.has(Mutant::TextSequence);
+        let digits = if as_text { format!("{sequence:0<40}") } else { sequence.to_string() };
+        let Ok(sequence) = SequenceNumber::parse(&digits) else { unreachable!("these are digits") };
+        if as_text {
+            let of_place = self.streams[at].iter().rfind(|record| record.place == place);
+            self.bites += u64::from(of_place.is_some_and(|before| sequence < before.record.sequence));
+        }
         let kind = match (&old, &item) {
             (None, _) => ChangeKind::Insert,
             (_, None) => ChangeKind::Remove { expired: self.expiring },
@@ -553,19 +667,72 @@ impl World {
         let dealt_with = false;
         self.streams[at].push(Published { record, number, place, visible_at, dealt_with, shard, written_at });
         self.tables[at].set(table, &key, item);
+        if self.is_filling() {
+            self.blot();
+        }
         Some(self.streams[at].len() - 1)
+    }
+
+    /// Does this change of a history that fills leave a record?
+    fn is_recorded(&mut self, side: Direction, number: usize, old: Option<&Item>) -> bool {
+        let (turns, weakened) = (self.turns, self.mutant.is_some());
+        let fill = self.fill_mut();
+        fill.changes += 1;
+        if side == Direction::Reverse {
+            return false;
+        }
+        if weakened {
+            fill.replaced(number, turns, old);
+        }
+        let is_late = fill.off && turns > 0;
+        // Before the first stream there is no record either, but the backfill comes after it.
+        fill.unseen[number] |= is_late && !fill.unfollowed;
+        let is_on = !fill.off;
+        self.bites += u64::from(is_late && self.has(Mutant::ScanFirst));
+        is_on
+    }
+
+    /// The newest record does not tell its item.
+    fn blot(&mut self) {
+        if !self.strikes(Fault::Unreadable, 4) {
+            return;
+        }
+        // A stream that is new is followed in the next epoch.
+        let epoch = match self.is_followed(Direction::Forward) {
+            true => Some(self.head.epoch),
+            false => self.head.epoch.next(),
+        };
+        let (Some(epoch), Some(last)) = (epoch, self.streams[0].last_mut()) else { return };
+        let (number, sequence) = (last.number, last.record.sequence.clone());
+        last.record = Rc::new(ChangeRecord {
+            sequence: sequence.clone(),
+            key: Item::default(),
+            kind: last.record.kind,
+            old: None,
+            new: None,
+        });
+        let row = Quarantined::record(Fence::of_record(epoch, sequence)).row;
+        self.note(|| format!("a record of k{number} cannot be read"));
+        self.fill_mut().unreadable.push((number, row));
     }
 
     /// Carries a request out for a job of this direction.
     pub(super) fn carry_out(&mut self, lead: Direction, request: &Request) -> Response {
         let response = match request {
             Request::Get { role, key } => {
+                if let Some(stale) = self.stale(*role, key) {
+                    return Response::Item(stale);
+                }
                 let there = match self.place(lead, *role) {
                     Some(side) => self.tables[index(side)].get(self.model(side), key),
                     None => self.control.get(&self.scene.control_table, key),
                 };
                 Response::Item(there.cloned())
             }
+            Request::Write(write) if self.is_filling() => {
+                self.write_filling(std::slice::from_ref(write), false)
+            }
+            Request::Transact(writes) if self.is_filling() => self.write_filling(writes, true),
             Request::Write(write) => match self.write_all(lead, std::slice::from_ref(write)) {
                 None => Response::Written,
                 Some(_) => Response::Refused(keyfold_core::retrofit::ItemSeen::Unknown),
@@ -594,30 +761,38 @@ impl World {
         match place {
             TableRole::Control => None,
             TableRole::Source => Some(lead),
+            TableRole::Target if self.is_in_place() => Some(lead),
             TableRole::Target => Some(other(lead)),
+        }
+    }
+
+    /// What is at the place of this write, for a job of this direction.
+    pub(super) fn there(&self, lead: Direction, write: &Write) -> Option<&Item> {
+        match self.place(lead, write.role) {
+            Some(side) => self.at(side, key_in(&write.action)),
+            None => self.row(key_in(&write.action)),
+        }
+    }
+
+    /// Makes a write, whatever its guard says.
+    pub(super) fn make(&mut self, lead: Direction, write: &Write) {
+        let item = outcome(self.there(lead, write), &write.action);
+        let key = key_in(&write.action).clone();
+        match self.place(lead, write.role) {
+            Some(side) => {
+                self.set(side, &key, item);
+            }
+            None => self.control.set(&self.scene.control_table, &key, item),
         }
     }
 
     /// All or none; if none, whose guards held.
     fn write_all(&mut self, lead: Direction, writes: &[Write]) -> Option<Vec<bool>> {
-        let there = |write: &Write| match self.place(lead, write.role) {
-            Some(side) => self.tables[index(side)].get(self.model(side), key_in(&write.action)),
-            None => self.control.get(&self.scene.control_table, key_in(&write.action)),
-        };
-        let held: Vec<bool> = writes.iter().map(|write| write.guard.holds(there(write))).collect();
+        let held: Vec<bool> = writes.iter().map(|write| write.guard.holds(self.there(lead, write))).collect();
         if held.contains(&false) {
             return Some(held);
         }
-        let made: Vec<_> = writes.iter().map(|write| outcome(there(write), &write.action)).collect();
-        for (write, item) in writes.iter().zip(made) {
-            let key = key_in(&write.action).clone();
-            match self.place(lead, write.role) {
-                Some(side) => {
-                    self.set(side, &key, item);
-                }
-                None => self.control.set(&self.scene.control_table, &key, item),
-            }
-        }
+        writes.iter().for_each(|write| self.make(lead, write));
         None
     }
 
@@ -748,7 +923,7 @@ impl World {
     pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
         let row = match self.scene.layout {
             Layout::Fixed => self.row_of(other(side), number),
-            Layout::Moving | Layout::Crowded => self.row_of_key(side, item),
+            _ => self.row_of_key(side, item),
         };
         let fence = Fence::on(item);
         let removed = row.and_then(LedgerRow::read).is_some_and(|row| fence <= row.removed);
@@ -834,6 +1009,8 @@ pub(super) struct PassRun {
     /// The writes that clean it as it was read.
     pub(super) cleaning: Vec<Write>,
     pub(super) counts: BTreeMap<String, u64>,
+    /// Its segments, in a history that fills.
+    pub(super) segments: Vec<u64>,
 }
 
 /// A shard.
@@ -861,9 +1038,9 @@ impl SimulatedShard {
     }
 }
 
-/// The table at this place.
-pub(super) fn side(role: TableRole) -> Direction {
-    if role == TableRole::Target { Direction::Reverse } else { Direction::Forward }
+/// Is it another program's item?
+pub(super) fn is_foreign(item: &Item) -> bool {
+    item.contains_key("foreign")
 }
 
 pub(super) fn failure(kind: FailureKind, code: &str) -> Failure {

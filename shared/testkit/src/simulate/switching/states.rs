@@ -4,14 +4,25 @@ use std::collections::BTreeMap;
 
 use keyfold_core::index::{ITEM_BYTES_MAX, item_bytes};
 use keyfold_core::retrofit::attributes::{OWN_ATTRIBUTES, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
-use keyfold_core::retrofit::{LedgerRow, Protocol, QuarantineReason, Quarantined, TableRole, control};
+use keyfold_core::retrofit::control::Direction;
+use keyfold_core::retrofit::{LedgerRow, Mapping, Protocol, QuarantineReason, Quarantined, control};
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::scenario::{FOLDED, KEYS_MAX, NAMES, number_of};
-use super::state::SimulationState;
-use super::store::place;
-use super::truth::{Violation, Wanted};
-use super::writers::{is_fold, natural};
+use super::super::Violation;
+use super::super::scenario::FOLDED;
+use super::super::store::place;
+use super::scene::KEYS;
+use super::world::{World, is_foreign, number_of};
+
+/// The expected target item.
+pub(super) enum Wanted {
+    /// Nothing: there is no item, or it is not selected.
+    Nothing,
+    /// This item, apart from what the retrofit keeps on it.
+    Item(Item),
+    /// It cannot be mapped, or the target does not take it.
+    Impossible,
+}
 
 /// How one source key stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,19 +42,19 @@ pub(super) enum KeyState {
 }
 
 /// The quarantine of each source key.
-pub(super) type Known = [Option<Quarantined>; KEYS_MAX];
+pub(super) type Known = [Option<Quarantined>; KEYS];
 
-impl SimulationState<'_> {
+impl World {
     /// How each source key stands.
-    pub(super) fn states(&self) -> [KeyState; KEYS_MAX] {
-        let mut states = [KeyState::Right; KEYS_MAX];
-        for (number, state) in states.iter_mut().enumerate().take(self.keys) {
+    pub(super) fn states(&self) -> [KeyState; KEYS] {
+        let mut states = [KeyState::Right; KEYS];
+        for (number, state) in states.iter_mut().enumerate() {
             *state = self.state_of(number);
         }
-        if self.scenario.is_in_place() {
+        if self.is_in_place() {
             return states;
         }
-        for (at, item) in self.target.iter() {
+        for (at, item) in self.table(Direction::Reverse).iter() {
             if item.contains_key(TOMBSTONE_ATTRIBUTE) {
                 continue;
             }
@@ -57,8 +68,8 @@ impl SimulationState<'_> {
 
     /// Is what this item has at this place of the target not what it should have there?
     fn is_ghost(&self, number: usize, at: &str) -> bool {
-        match self.truth.wanted(number) {
-            Wanted::Item(wanted) => place(self.mapping().target(), wanted) != at,
+        match self.wanted_of(number) {
+            Wanted::Item(wanted) => place(self.mapping_now().target(), &wanted) != at,
             Wanted::Nothing => true,
             // Whatever there was before stays until the item can be mapped.
             Wanted::Impossible => false,
@@ -70,18 +81,23 @@ impl SimulationState<'_> {
         if is_foreign(item) {
             return None;
         }
-        match (self.scenario.protocol, item.get(OWNER_ATTRIBUTE)) {
+        match (self.fill().protocol, item.get(OWNER_ATTRIBUTE)) {
             (Protocol::Ledger, Some(AttributeValue::S(owner))) => owner.strip_prefix("S:k")?.parse().ok(),
             (Protocol::Ledger, _) => None,
             (Protocol::InPlace | Protocol::Fenced, _) => Some(number_of(item)),
         }
     }
 
+    /// The expected target item, by what writers wrote.
+    pub(super) fn wanted_of(&self, number: usize) -> Wanted {
+        self.expected[number].as_ref().map_or(Wanted::Nothing, |item| self.wanted(item))
+    }
+
     /// The expected target item for a writer's item.
-    pub(super) fn wanted(&self, item: &Item) -> Wanted {
-        let Ok(wanted) = self.mapping().target_item(item) else { return Wanted::Impossible };
+    fn wanted(&self, item: &Item) -> Wanted {
+        let Ok(wanted) = self.mapping_now().target_item(item) else { return Wanted::Impossible };
         // The item is refused, or there is no room on it for what the retrofit keeps there. In place it keeps nothing there.
-        let refused = !self.scenario.is_in_place() && matches!(item.get("v"), Some(AttributeValue::S(_)));
+        let refused = !self.is_in_place() && matches!(item.get("v"), Some(AttributeValue::S(_)));
         match wanted {
             None => Wanted::Nothing,
             Some(wanted) if refused || item_bytes(&wanted) > ITEM_BYTES_MAX => Wanted::Impossible,
@@ -91,41 +107,41 @@ impl SimulationState<'_> {
 
     /// How this source key stands, at the place where it should be.
     pub(super) fn state_of(&self, number: usize) -> KeyState {
-        let stored = self.source.at(NAMES[number]);
-        if self.scenario.is_in_place() {
+        let stored = self.item(Direction::Forward, number);
+        if self.is_in_place() {
             return self.state_in_place(number, stored);
         }
-        if stored != self.truth.item(number) {
+        if stored != self.expected[number].as_ref() {
             return KeyState::Lost;
         }
-        let wanted = match self.truth.wanted(number) {
+        let wanted = match self.wanted_of(number) {
             Wanted::Impossible => return KeyState::Unmappable,
             Wanted::Nothing => return KeyState::Right,
             Wanted::Item(wanted) => wanted,
         };
-        match self.get(TableRole::Target, wanted) {
+        match self.at(Direction::Reverse, &wanted) {
             None => KeyState::Stale,
             Some(there) if is_foreign(there) => KeyState::Occupied,
             Some(there) if there.contains_key(TOMBSTONE_ATTRIBUTE) => KeyState::Stale,
             Some(there) if self.owner_of(there) != Some(number) => KeyState::Occupied,
-            Some(there) if is_bare(there, wanted) => KeyState::Right,
+            Some(there) if is_bare(there, &wanted) => KeyState::Right,
             Some(_) => KeyState::Stale,
         }
     }
 
     /// Natural attributes are exactly what writers wrote; the folded key is exactly theirs.
     fn state_in_place(&self, number: usize, stored: Option<&Item>) -> KeyState {
-        let (truth, stored) = match (self.truth.item(number), stored) {
+        let (truth, stored) = match (self.expected[number].as_ref(), stored) {
             (None, None) => return KeyState::Right,
             (None, Some(_)) => return KeyState::Ghost,
             (Some(_), None) => return KeyState::Lost,
             (Some(truth), Some(stored)) => (truth, stored),
         };
-        let wanted = self.truth.wanted(number);
-        if matches!(wanted, Wanted::Item(wanted) if wanted == stored) {
+        let wanted = self.wanted_of(number);
+        if matches!(&wanted, Wanted::Item(wanted) if wanted == stored) {
             return KeyState::Right;
         }
-        match (natural(stored) == *truth, stored.get(FOLDED)) {
+        match (unfolded(stored) == *truth, stored.get(FOLDED)) {
             (false, _) => KeyState::Lost,
             // An index would refuse such a key, and the writer with it.
             (true, Some(folded)) if !is_fold(folded) => KeyState::Lost,
@@ -134,10 +150,33 @@ impl SimulationState<'_> {
         }
     }
 
+    /// The mapping, or that of the mended manifest.
+    pub(super) fn mapping(&self, is_mended: bool) -> &'static Mapping {
+        match &self.scene.mended {
+            Some(mended) if is_mended => mended,
+            _ => &self.scene.mapping,
+        }
+    }
+
+    /// Was the manifest mended?
+    pub(super) fn is_mended(&self) -> bool {
+        self.scene.mended.as_ref().is_some_and(|mended| self.head.mapping == *mended.hash())
+    }
+
+    /// The mapping by which items are right.
+    pub(super) fn mapping_now(&self) -> &'static Mapping {
+        self.mapping(self.is_mended())
+    }
+
+    /// The entries of the quarantine.
+    pub(super) fn entries(&self) -> Vec<Quarantined> {
+        self.quarantine(self.scene.mapping.rows_name())
+    }
+
     /// The quarantine, by source key.
-    pub(super) fn quarantined(&self) -> Known {
+    pub(super) fn named_entries(&self) -> Known {
         let mut known = Known::default();
-        for entry in self.quarantine() {
+        for entry in self.entries() {
             if let Some(number) = entry.key.as_ref().map(number_of) {
                 known[number] = Some(entry);
             }
@@ -147,21 +186,21 @@ impl SimulationState<'_> {
 
     /// After draining and before any repair: everything that is not right is known.
     pub(super) fn check_drained(&self) -> Result<(), Violation> {
-        let known = self.quarantined();
+        let known = self.named_entries();
         for (number, state) in self.states().into_iter().enumerate() {
             let explained = match state {
                 KeyState::Right => true,
                 KeyState::Lost => false,
-                KeyState::Ghost if self.scenario.is_in_place() => false,
+                KeyState::Ghost if self.is_in_place() => false,
                 // Deleted while there was no stream: no scan finds that.
-                KeyState::Ghost if self.unseen[number] => true,
+                KeyState::Ghost if self.fill().unseen[number] => true,
                 // A mended manifest is carried over by repairs: what they cannot place is found by verification.
-                KeyState::Occupied if self.revised || self.restarted => true,
+                KeyState::Occupied if self.is_mended() || self.fill().restarted => true,
                 // Nor could the place be looked at, if another item has it.
-                KeyState::Unmappable if self.restarted && self.is_taken(number) => true,
+                KeyState::Unmappable if self.fill().restarted && self.is_taken(number) => true,
                 // Found by verification, as is what could not be written where it stood.
                 KeyState::Occupied | KeyState::Stale | KeyState::Ghost
-                    if self.scenario.protocol == Protocol::Fenced && self.obstructed[number] =>
+                    if self.fill().protocol == Protocol::Fenced && self.fill().obstructed[number] =>
                 {
                     true
                 }
@@ -173,19 +212,19 @@ impl SimulationState<'_> {
                 )));
             }
         }
-        self.check_ledger()
+        self.check_rows()
     }
 
     /// Is a record of this item in quarantine that did not tell whose it is?
     fn is_blotted(&self, number: usize) -> bool {
-        let partition = control::quarantine_partition(self.mapping().name());
-        let entered = |row: &String| self.get(TableRole::Control, &control::key(&partition, row)).is_some();
-        self.unreadable.iter().any(|(of, row)| *of == number && entered(row))
+        let partition = control::quarantine_partition(self.mapping_now().name());
+        let entered = |row: &String| self.row(&control::key(&partition, row)).is_some();
+        self.fill().unreadable.iter().any(|(of, row)| *of == number && entered(row))
     }
 
     /// After repairs: only what cannot be repaired is not right, and that is in quarantine or named by the verifier.
     pub(super) fn check_repaired(&self) -> Result<(), Violation> {
-        let known = self.quarantined();
+        let known = self.named_entries();
         for (number, state) in self.states().into_iter().enumerate() {
             let entry = known[number].as_ref();
             let explained = match state {
@@ -202,43 +241,44 @@ impl SimulationState<'_> {
                 )));
             }
         }
-        if self.quarantine().iter().any(|entry| entry.key.is_none()) {
+        if self.entries().iter().any(|entry| entry.key.is_none()) {
             return Err(Violation::new(
                 "repaired, and a record that could not be read is still in quarantine",
             ));
         }
-        self.check_ledger()
+        self.check_rows()
     }
 
     /// Has another item the place that this one would have?
     fn is_taken(&self, number: usize) -> bool {
-        let item = self.truth.item(number).and_then(|item| self.mapping().target_item(item).ok()?);
-        let there = item.and_then(|item| self.get(TableRole::Target, &item));
+        let item =
+            self.expected[number].as_ref().and_then(|item| self.mapping_now().target_item(item).ok()?);
+        let there = item.and_then(|item| self.at(Direction::Reverse, &item));
         there.is_some_and(|there| self.owner_of(there) != Some(number))
     }
 
     /// A deleted item, where another program's item blocks its tombstone.
     fn stands_in_the_way(&self, number: usize, entry: &Quarantined) -> bool {
-        self.scenario.protocol == Protocol::Fenced
+        self.fill().protocol == Protocol::Fenced
             && entry.code == QuarantineReason::Foreign.code()
-            && self.foreign.iter().any(|item| number_of(item) == number)
+            && self.fill().foreign.iter().any(|item| number_of(item) == number)
     }
 
     /// The ledger's rows name exactly what is in the target.
-    fn check_ledger(&self) -> Result<(), Violation> {
-        if self.scenario.protocol != Protocol::Ledger {
+    fn check_rows(&self) -> Result<(), Violation> {
+        if self.fill().protocol != Protocol::Ledger {
             return Ok(());
         }
-        let target = self.mapping().target();
+        let target = self.mapping_now().target();
         let mut named: BTreeMap<String, Option<usize>> = BTreeMap::new();
         // Not the rows of the target's keys.
-        let of_source = format!("ledger#{}#", self.mapping().name());
+        let of_source = format!("ledger#{}#", self.mapping_now().name());
         for (_, row) in self.control.iter().filter(|(place, _)| place.starts_with(&of_source)) {
             let Some(at) = LedgerRow::read(row).and_then(|row| row.target) else { continue };
             let Some(AttributeValue::M(source)) = row.get(control::SOURCE_KEY) else { continue };
             named.insert(place(target, &at).into_owned(), Some(number_of(&Item::from(source.clone()))));
         }
-        let held = self.target.iter().filter(|(_, item)| !is_foreign(item));
+        let held = self.table(Direction::Reverse).iter().filter(|(_, item)| !is_foreign(item));
         let held: BTreeMap<String, Option<usize>> =
             held.map(|(at, item)| (at.to_owned(), self.owner_of(item))).collect();
         if named != held {
@@ -249,9 +289,9 @@ impl SimulationState<'_> {
 
     /// Another program's items are there, and unchanged.
     pub(super) fn check_foreign(&self) -> Result<(), Violation> {
-        let there = self.target.iter().filter(|(_, item)| is_foreign(item)).count();
-        let same = |item: &Item| self.get(TableRole::Target, item) == Some(item);
-        if there == self.foreign.len() && self.foreign.iter().all(same) {
+        let there = self.table(Direction::Reverse).iter().filter(|(_, item)| is_foreign(item)).count();
+        let same = |item: &Item| self.at(Direction::Reverse, item) == Some(item);
+        if there == self.fill().foreign.len() && self.fill().foreign.iter().all(same) {
             return Ok(());
         }
         Err(Violation::new("another program's item was overwritten"))
@@ -264,7 +304,14 @@ fn is_bare(there: &Item, wanted: &Item) -> bool {
     there.len() == wanted.len() + marks && wanted.iter().all(|(name, value)| there.get(name) == Some(value))
 }
 
-/// Is it another program's item?
-pub(super) fn is_foreign(item: &Item) -> bool {
-    item.contains_key("foreign")
+/// The item without the key that is folded in place.
+pub(super) fn unfolded(item: &Item) -> Item {
+    let mut item = item.clone();
+    item.remove(FOLDED);
+    item
+}
+
+/// Is it a text that the key of an item in place could be?
+fn is_fold(value: &AttributeValue) -> bool {
+    matches!(value, AttributeValue::S(text) if !text.is_empty() && text.len() <= 2_048)
 }
