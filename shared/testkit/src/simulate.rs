@@ -1,17 +1,12 @@
 //! The retrofit, simulated: one thread, one seed, the core's real code over tables in memory, and everything that can
 //! go wrong.
 //!
-//! A history has writers, a stream with shards, the replicator's invocations, the backfill's segments and the verifier.
-//! All of them take turns, one request at a time, in an order that the seed draws; faults are switched on and off for
-//! each history. At its end everything drains, and then the tables must be right: see `check`.
+//! A history has writers, streams with shards, the functions' invocations, and operators: drivers of core's own operator. All of them take
+//! turns, one request at a time, in an order that the seed draws; faults are switched on and off for each history.
 //!
-//! - [`scenario`] is the retrofit, one for each protocol; `store` and `stream` are what a history plays on, `truth` is what
-//!   writers wrote;
-//! - `play` has the turns, `conclude` the end; `writers`, `invoke`, `scan` and `verifier` are who takes turns;
-//! - `look` is what replicators remember of the retrofit's row;
-//! - `tasks` moves tasks on, `send` carries requests out, `throttle` does not;
+//! - [`scenario`] is the retrofit of histories that fill, one for each protocol; `store` are tables in memory;
+//! - `switching` plays the histories: a target is filled or keys are folded in place; writers move there and back; the retrofit is finished;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
-//! - `switching` plays histories of core's operator: the target is tidied, writers move there and back, the retrofit is finished;
 //! - [`campaign`] plays many histories, on several threads;
 //! - [`exhaustive`] walks every order of a few things that can happen.
 

@@ -117,7 +117,7 @@ impl Scenario {
     }
 }
 
-/// The mapping of the retrofit with this protocol, or the one of its mended manifest.
+/// The mapping of the retrofit with this protocol, or that of its mended manifest.
 pub(super) fn mapping(protocol: Protocol, mended: bool) -> Mapping {
     let tables = if mended { TABLES.replace("{a}-{b}", "{b}-{a}") } else { TABLES.to_owned() };
     let parsed = parse("simulate.toml", &tables);

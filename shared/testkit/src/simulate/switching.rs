@@ -1,4 +1,4 @@
-//! Writers move to the target and back, simulated: the core's real code over tables in memory, one thread, one seed.
+//! The whole way of a retrofit, simulated: the core's real code over tables in memory, one thread, one seed.
 //!
 //! A history begins with an empty target, or with one that is tidy. Writers of the open table, both streams, the functions that carry changes and
 //! operators who switch and return take turns, one request at a time. Operators die and repeat; requests are carried out long
@@ -11,6 +11,12 @@
 //! - `carry` moves the functions on, `operate` drives the core's own operator, `passes` are backfills and comparisons, `turned` is what
 //!   a turn means for writers;
 //! - `weaken` weakens the operator, `judge` says what is wrong.
+//!
+//! Histories that fill move no writers. They have items that cannot be carried over, other programs' items, discarded records, throttled
+//! requests, mended manifests, abandoned retrofits, and retrofits in place. Once everything has drained, each item is right or known to be wrong.
+//!
+//! - `filling` has their turns and commands, `conclude` their end, `states` how each item is; `fill` is what only they have;
+//! - `writers`, `batches`, `pages` and `checks` are who takes turns, `disturb`, `throttle` and `send` what happens to them.
 
 mod batches;
 mod carry;
@@ -72,7 +78,7 @@ pub(super) fn history(kind: HistoryKind, seed: u64, mutant: Option<Mutant>, trac
     }
 }
 
-/// What is wrong with tables that hold these items when everything has drained. `truth` is what writers wrote.
+/// The violation of tables that hold these items when everything has drained. `truth` has the items as writers wrote them.
 pub(super) fn end<'i>(
     protocol: keyfold_core::retrofit::Protocol,
     truth: &[Option<Item>],

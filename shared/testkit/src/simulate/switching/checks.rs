@@ -58,14 +58,13 @@ impl World {
             }
             return;
         };
+        let looks_again = if self.bites(Mutant::HastyVerifier) { 0 } else { looks_again };
         let options = CheckOptions { looks_again, ..CheckOptions::default() };
         let (check, step) = match is_source {
             true => Check::of_source(&job, item.clone(), options),
             false => Check::of_target(&job, item.clone(), options),
         };
         let number = if is_source { Some(number_of(&item)) } else { self.owner_of(&item) };
-        let remembered = self.has(Mutant::HastyVerifier).then_some(item);
-        let (source, target) = if is_source { (remembered, None) } else { (None, remembered) };
         let scanned = number.filter(|_| self.is_in_place() && !self.fill().is_quiet);
         let mut looking = Box::new(Looking {
             check,
@@ -77,8 +76,6 @@ impl World {
             due: 0,
             right: scanned.and_then(|number| self.is_right(number)),
             steps: 0,
-            source,
-            target,
         });
         self.pause(&mut looking);
         if let Some(run) = self.fill_mut().runs.get_mut(&id) {
@@ -118,8 +115,7 @@ impl World {
         if looking.step != CheckStep::Pause {
             return;
         }
-        let at_once =
-            self.fill().is_quiet || self.bites(Mutant::HastyVerifier) || self.bites(Mutant::ShortPauses);
+        let at_once = self.fill().is_quiet || self.bites(Mutant::ShortPauses);
         let pause = PAUSE_TURNS.get(looking.paused).copied().unwrap_or_default();
         looking.due = if at_once { 0 } else { self.turns + pause };
         looking.paused += 1;
@@ -147,24 +143,7 @@ impl World {
         if is_target && self.has(Mutant::ExtraIgnored) {
             self.ignore_extra(&mut outcome);
         }
-        if !self.has(Mutant::HastyVerifier) {
-            return outcome;
-        }
-        let again = looking.steps > 1;
-        let Response::Item(item) = &outcome else { return outcome };
-        match role {
-            TableRole::Source if again && looking.source.is_some() => Response::Item(looking.source.clone()),
-            TableRole::Target if again && looking.target.is_some() => Response::Item(looking.target.clone()),
-            TableRole::Source => {
-                looking.source.clone_from(item);
-                outcome
-            }
-            TableRole::Target => {
-                looking.target.clone_from(item);
-                outcome
-            }
-            TableRole::Control => outcome,
-        }
+        outcome
     }
 
     /// Takes off what the source's item does not have.

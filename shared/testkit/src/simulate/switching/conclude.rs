@@ -34,7 +34,7 @@ impl World {
     pub(super) fn conclude_filling(&mut self) -> Result<(), Violation> {
         self.replay_given_up()?;
         let is_mended = self.is_mended() && !self.bites(Mutant::RevisionForgotten);
-        // What was carried over by the former manifest, or not at all while the retrofit was abandoned, is compared and corrected.
+        // Items carried over by the former manifest, or not at all while the retrofit was abandoned, are compared and corrected.
         if is_mended || self.fill().restarted {
             let on = (self.fill_mut().faults.calm(), self.faults);
             self.faults = super::world::SwitchFaults::default();
@@ -81,7 +81,7 @@ impl World {
 
     /// An operator compares and repairs until nothing changes.
     fn repair_until_still(&mut self, nameless: Nameless) -> Result<(), Violation> {
-        // What came before may still be under way.
+        // Earlier work may still be under way.
         self.drain(Stage::Draining)?;
         self.fill_mut().is_quiet = true;
         let ended = self.repair_in_quiet(nameless);

@@ -88,9 +88,6 @@ pub(super) struct Looking {
     /// Was the item right when its target was last read?
     pub(super) right: Option<bool>,
     pub(super) steps: usize,
-    /// A hasty verifier's memory of both sides.
-    pub(super) source: Option<Item>,
-    pub(super) target: Option<Item>,
 }
 
 /// The current throttling.
@@ -102,7 +99,7 @@ pub(super) struct Throttles {
     pub(super) key: usize,
 }
 
-/// What the end of a history is about.
+/// The purpose of the turns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Writers write.

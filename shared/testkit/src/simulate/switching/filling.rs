@@ -1,10 +1,8 @@
 //! Histories that fill a target, or fold keys in place: writers, functions and operators take turns, then everything drains.
 
-use keyfold_core::retrofit::TaskResult;
+use keyfold_core::retrofit::Job;
 use keyfold_core::retrofit::control::{Direction, Phase, RetrofitState};
-use keyfold_core::retrofit::operate::{
-    Command, Effect, Finish, Operation, Outcome, Revise, Run, RunStage, Switch,
-};
+use keyfold_core::retrofit::operate::{Command, Finish, Operation, Outcome, Revise, Run, RunStage, Switch};
 
 use super::super::Violation;
 use super::super::fault::Fault;
@@ -156,7 +154,7 @@ impl World {
                 || !self.is_backfilled())
     }
 
-    /// What an operator does next, and by which manifest.
+    /// An operator's next command, and whether it goes by the mended manifest.
     fn command_filling(&mut self, at: usize) -> Option<(Command, bool)> {
         if self.fill().stage == Stage::Open && !self.random.chance(40) {
             return None;
@@ -234,15 +232,22 @@ impl World {
         self.fill_mut().ended = Some(outcome.end);
     }
 
-    /// An operator carries out what is in quarantine.
-    pub(super) fn is_release_skipped(&mut self, effect: &Effect) -> Option<Vec<TaskResult>> {
-        let Effect::Carry { tasks, .. } = effect else { return None };
-        (self.is_filling() && self.bites(Mutant::NoRelease)).then(|| vec![TaskResult::Unchanged; tasks.len()])
+    /// A history that fills has another row.
+    pub(super) fn stored(&mut self, before: &RetrofitState) {
+        self.fill_mut().restarted |= before.phase == Phase::Abandoned;
+        let same = before.epoch == self.head.epoch && before.mapping == self.head.mapping;
+        let was_waiting = before.revising || before.restreaming;
+        if same && was_waiting && !self.head.revising && !self.head.restreaming && self.is_former_under_way()
+        {
+            self.fail(
+                "a request of the former manifest or stream is in flight, and the row says that none is",
+            );
+        }
     }
 
     /// Can a request still be carried out that was made by another mapping or for another stream than the row's?
     pub(super) fn is_former_under_way(&self) -> bool {
-        let is_former = |job: &keyfold_core::retrofit::Job| {
+        let is_former = |job: &Job| {
             *job.mapping().hash() != self.head.mapping
                 || (job.epoch() != self.head.epoch && !self.has(Mutant::EpochIgnored))
         };

@@ -30,8 +30,8 @@ const SKEW_SECONDS: usize = 20;
 /// The turns for which an operator or a request stands still, and in how many of its turns an operator does so before it carries items.
 const SLEEP_TURNS: (u64, u64) = (30, 370);
 const SLEEPS_EVERY: u64 = 3;
-/// The turns for which a request is in flight while a target is filled: for less than its operator waits.
-const FLIGHT_TURNS: u64 = 40;
+/// The turns for which a request is in flight while a target is filled.
+const FLIGHT_TURNS: u64 = 160;
 /// In every turn with a multiple of this number, an operator that begins lifts the policies.
 const LIFT_TURNS: u64 = 41;
 /// The role that carries changes.
@@ -107,8 +107,8 @@ impl World {
 
     fn operator_dies(&mut self, at: usize) {
         self.note(|| format!("operator {at} dies"));
-        if let Some(run) = self.operators[at].pass.take() {
-            self.forget_runs_of(&run);
+        if let Some(run) = self.operators[at].pass.take().filter(|_| self.is_filling()) {
+            self.forget_runs(&run.segments);
         }
         self.operators[at] = Operator::default();
     }
@@ -468,8 +468,9 @@ impl World {
                 if self.head.outdates(job) && !self.bites(Mutant::SleeperWrites) {
                     return Ok(Reply::Results(vec![TaskResult::Busy; tasks.len()]));
                 }
-                if let Some(skipped) = self.is_release_skipped(effect) {
-                    return Ok(Reply::Results(skipped));
+                // A run releases what is in quarantine.
+                if self.is_filling() && self.bites(Mutant::NoRelease) {
+                    return Ok(Reply::Results(vec![TaskResult::Unchanged; tasks.len()]));
                 }
                 let lead = if job.mapping().is_reverse() { Direction::Reverse } else { Direction::Forward };
                 let carried = tasks.iter().map(|task| {

@@ -80,38 +80,25 @@ impl World {
         ids.iter().for_each(|id| drop(fill.runs.remove(id)));
     }
 
-    pub(super) fn forget_runs_of(&mut self, run: &PassRun) {
-        if self.is_filling() {
-            self.forget_runs(&run.segments);
-        }
-    }
-
     /// The rows of a pass say no longer how far its segments are.
     pub(super) fn forget_segments(&mut self, pass: Pass) {
-        if !self.is_filling() {
-            return;
-        }
-        let rows = self.segment_rows();
-        for row in rows.iter().filter(|row| segment_of(row).is_some_and(|sort| sort.starts_with(pass.name())))
-        {
-            self.control.set(&self.scene.control_table, row, None);
+        for row in self.segment_rows(&format!("{}#", pass.name())) {
+            self.control.set(&self.scene.control_table, &row, None);
         }
     }
 
-    fn segment_rows(&self) -> Vec<Item> {
-        let partition = format!("{}|", control::segments_partition(self.scene.mapping.rows_name()));
-        self.control.within(&partition).cloned().collect()
+    fn segment_rows(&self, prefix: &str) -> Vec<Item> {
+        let partition = control::segments_partition(self.scene.mapping.rows_name());
+        self.control.within(&format!("{partition}|{prefix}")).cloned().collect()
     }
 
     /// Do the rows say that the backfill of this stream is complete?
     pub(super) fn is_backfilled(&self) -> bool {
-        let mapping = self.mapping_now();
-        let of_epoch = format!("{}#{:04}#", Pass::Backfill.name(), self.head.epoch.number());
-        let partition = format!("{}|{of_epoch}", control::segments_partition(mapping.rows_name()));
-        let mut rows = self.control.within(&partition).peekable();
-        let job = rows.peek().is_some().then(|| self.head.job(mapping.clone()));
-        let Some(job) = job else { return false };
-        let rows: Vec<Item> = rows.cloned().collect();
+        let rows = self.segment_rows(&format!("{}#{:04}#", Pass::Backfill.name(), self.head.epoch.number()));
+        if rows.is_empty() {
+            return false;
+        }
+        let job = self.head.job(self.mapping_now().clone());
         let known = progress::read_checkpoints(&job, Pass::Backfill, &rows).unwrap_or_default();
         let (done, total) = progress::filled(&known);
         total > 0 && done == total
@@ -130,14 +117,14 @@ impl World {
         self.carry_out(Direction::Forward, &Request::Write(write));
     }
 
-    /// The segments of a pass: a backfill goes on where its rows say, a comparison starts anew.
+    /// The segments of a pass: a backfill goes on where its rows say, a comparison starts again.
     fn begin_segments(&mut self, pass: Pass, repair: bool) -> Result<PassRun, Failure> {
         let mapping = self.mapping_now();
         if self.head.check_filling(mapping).is_err() {
             return Err(failure(FailureKind::Other, "retrofit-closed"));
         }
         let job = self.job(false);
-        let rows = self.segment_rows();
+        let rows = self.segment_rows("");
         let checkpoints = progress::read_checkpoints(&job, pass, &rows).unwrap_or_default();
         let total = match (pass, checkpoints.first()) {
             (Pass::Backfill, Some(known)) => known.segment().total(),
@@ -334,6 +321,9 @@ impl World {
         } else {
             let row = self.row(&progress::segment_key(&run.job, pass, segment));
             let stored = row.map(|row| progress::read_checkpoint(&run.job, pass, segment, row));
+            if Checkpoint::resume(&run.slice.checkpoint().json(), &run.job, pass, segment).is_err() {
+                self.fail("a checkpoint is refused");
+            }
             let checkpoint = match stored {
                 _ if is_ahead => run.slice.checkpoint().clone(),
                 Some(Ok(Some(stored))) => stored,
@@ -348,13 +338,5 @@ impl World {
             run.slice = Slice::from(checkpoint);
         }
         self.fill_mut().runs.insert(id, run);
-    }
-}
-
-/// The sort key of a segment's row.
-fn segment_of(row: &Item) -> Option<&str> {
-    match row.get(control::SORT) {
-        Some(keyfold_core::value::AttributeValue::S(sort)) => Some(sort),
-        _ => None,
     }
 }

@@ -233,9 +233,9 @@ impl World {
         notes.push(format!("the retrofit is {}, generation {:?}", next.phase.name(), next.generation));
         let before = std::mem::replace(&mut self.head, next);
         self.changed = true;
-        match &mut self.fill {
-            Some(fill) => fill.restarted |= before.phase == Phase::Abandoned,
-            None => self.turned(at, &before),
+        match self.is_filling() {
+            true => self.stored(&before),
+            false => self.turned(at, &before),
         }
         Response::Written
     }

@@ -766,7 +766,7 @@ impl World {
         }
     }
 
-    /// What is at the place of this write, for a job of this direction.
+    /// The item or row at the place of this write, for a job of this direction.
     pub(super) fn there(&self, lead: Direction, write: &Write) -> Option<&Item> {
         match self.place(lead, write.role) {
             Some(side) => self.at(side, key_in(&write.action)),

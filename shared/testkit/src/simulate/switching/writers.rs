@@ -116,7 +116,7 @@ impl World {
         self.set(Direction::Forward, &key(number), Some(stored));
     }
 
-    /// What a writer wrote is the truth from now on.
+    /// A writer's item is the truth from now on.
     fn wrote(&mut self, number: usize, item: Option<Item>) {
         let fill = self.fill_mut();
         fill.writes[number] += 1;
