@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// What a comparison finds of an item, or of what the target has of it.
+    /// The class that a comparison finds for an item, or for its items in the target.
     fn compare_item(
         &mut self,
         job: &Job,
