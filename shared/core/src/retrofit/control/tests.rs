@@ -65,6 +65,19 @@ fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
 }
 
 #[test]
+fn what_is_in_flight_when_a_retrofit_is_given_up_is_waited_for_when_it_starts_again() {
+    let mapping = job("moved").mapping().clone();
+    let restreaming = started("moved").restarted(&mapping, Some("stream-2")).unwrap();
+    let revising = started("moved").revised(&mended("moved")).unwrap();
+    for (before, mapping) in [(restreaming, &mapping), (revising, &mended("moved"))] {
+        let stream = before.stream.clone();
+        let again = before.to(Phase::Abandoned).unwrap().restarted(mapping, stream.as_deref()).unwrap();
+        assert_eq!((again.restreaming, again.revising), (before.restreaming, before.revising));
+        assert_eq!(again.phase, Phase::Running);
+    }
+}
+
+#[test]
 fn after_the_cut_over_only_a_retrofit_in_place_goes_on_with_another_manifest() {
     let cut_over = |name: &str| RetrofitState { phase: Phase::CutOver, ..started(name) };
     assert!(cut_over("rekeyed").revised(&mended("rekeyed")).is_err());

@@ -91,8 +91,11 @@ impl RetrofitState {
         self.check_fixed(mapping)?;
         let same = self.stream.as_deref() == stream;
         let epoch = if same { self.epoch } else { self.next_epoch()? };
-        let (restreaming, version) = (!same && self.protocol != Protocol::InPlace, self.version + 1);
-        Ok(RetrofitState { epoch, version, restreaming, ..RetrofitState::started(mapping, stream) })
+        // A wait that was not over when it was given up is not over now: requests of before it are in flight still.
+        let (restreaming, revising) = (!same || self.restreaming, self.revising);
+        let restreaming = restreaming && self.protocol != Protocol::InPlace;
+        let version = self.version + 1;
+        Ok(RetrofitState { epoch, version, restreaming, revising, ..RetrofitState::started(mapping, stream) })
     }
 
     /// The row once the manifest is mended: from now on, items are written by this mapping. A worker that read the earlier row may still write
