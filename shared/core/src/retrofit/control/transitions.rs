@@ -91,7 +91,7 @@ impl RetrofitState {
         self.check_fixed(mapping)?;
         let same = self.stream.as_deref() == stream;
         let epoch = if same { self.epoch } else { self.next_epoch()? };
-        // A wait that was not over when it was given up is not over now: requests of before it are in flight still.
+        // A wait that `abandon` cut short goes on: requests that work by the former stream or manifest can still be in flight.
         let (restreaming, revising) = (!same || self.restreaming, self.revising);
         let restreaming = restreaming && self.protocol != Protocol::InPlace;
         let version = self.version + 1;

@@ -140,6 +140,8 @@ fn readers_move_after_a_tidying_and_a_comparison_and_a_kill_at_any_step_loses_no
     let refused = whole.drive(Command::Finish(Finish { leave_marks: false, limits: Limits::LOCAL })).unwrap();
     assert_eq!((refused.end, &*refused.code), (End::Refused, "wrong-phase"), "{}", refused.text());
     assert!(refused.text().contains("`keyfold retrofit switch` moves the writers"), "{}", refused.text());
+    let back = Switch { back: true, check: true, ..by_policy() };
+    assert_eq!(whole.drive(Command::Switch(back)).unwrap().code, "wrong-phase", "its writers never left");
     let unnamed = whole.drive(Command::Switch(Switch { writers: None, ..by_policy() })).unwrap();
     assert_eq!((unnamed.end, &*unnamed.code), (End::Refused, "writers-not-stopped"), "{}", unnamed.text());
     assert_eq!(whole.head().next_command(&[]), Some("keyfold retrofit switch moved".to_owned()));
