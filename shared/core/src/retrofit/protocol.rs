@@ -10,6 +10,7 @@ mod goal;
 mod in_place;
 mod late;
 mod ledger;
+mod mover;
 mod paired;
 mod place;
 mod row;

@@ -657,7 +657,7 @@ fn a_head_that_keeps_rows_never_takes_that_back() {
         assert_eq!(in_place.to(phase).unwrap_err().code(), "nothing-to-tidy");
     }
     assert_eq!(tidying.check_filling(job.mapping()), Ok(()));
-    let next = tidy.restarted(job.mapping(), Some("stream-2")).unwrap();
+    let next = tidy.restarted(job.mapping(), Some("stream-2"), None).unwrap();
     assert_eq!((next.epoch.number(), next.phase, next.keeps_rows()), (2, Phase::Tidy, true));
 }
 

@@ -56,9 +56,9 @@ fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
     let tidying = started("moved").to(Phase::Tidying).unwrap();
     assert_eq!(why(tidying.revised(&mended("moved"))), "its target is tidied");
     let given_up = tidying.to(Phase::Abandoned).unwrap();
-    assert!(why(given_up.restarted(job("moved").mapping(), Some("stream-1"))).contains("was tidied"));
+    assert!(why(given_up.restarted(job("moved").mapping(), Some("stream-1"), None)).contains("was tidied"));
     let given_up = started("moved").to(Phase::Abandoned).unwrap();
-    let again = |stream| given_up.restarted(&mended("moved"), Some(stream)).unwrap();
+    let again = |stream| given_up.restarted(&mended("moved"), Some(stream), None).unwrap();
     // A record that comes again must stay older than what was written after it.
     assert_eq!((again("stream-1").phase, again("stream-1").epoch.number()), (Phase::Running, 1));
     assert_eq!((again("stream-2").phase, again("stream-2").epoch.number()), (Phase::Running, 2));
@@ -67,14 +67,31 @@ fn a_tidied_target_takes_no_other_manifest_and_no_second_beginning() {
 #[test]
 fn what_is_in_flight_when_a_retrofit_is_given_up_is_waited_for_when_it_starts_again() {
     let mapping = job("moved").mapping().clone();
-    let restreaming = started("moved").restarted(&mapping, Some("stream-2")).unwrap();
+    let restreaming = started("moved").restarted(&mapping, Some("stream-2"), None).unwrap();
     let revising = started("moved").revised(&mended("moved")).unwrap();
     for (before, mapping) in [(restreaming, &mapping), (revising, &mended("moved"))] {
         let stream = before.stream.clone();
-        let again = before.to(Phase::Abandoned).unwrap().restarted(mapping, stream.as_deref()).unwrap();
+        let again = before.to(Phase::Abandoned).unwrap().restarted(mapping, stream.as_deref(), None).unwrap();
         assert_eq!((again.restreaming, again.revising), (before.restreaming, before.revising));
         assert_eq!(again.phase, Phase::Running);
     }
+}
+
+#[test]
+fn after_a_return_a_new_stream_of_the_target_is_followed() {
+    let mapping = job("rekeyed").mapping().clone();
+    let restarted =
+        |head: &RetrofitState, stream| head.restarted(&mapping, Some("stream-1"), stream).unwrap();
+    let back = started("rekeyed").with_reverse_stream("back-1").unwrap();
+    let returned = RetrofitState { phase: Phase::Tidy, ..back };
+    let next = restarted(&returned, Some("back-2"));
+    let ReverseStream { stream, epoch } = next.reverse_stream.clone().unwrap();
+    assert_eq!((stream.as_str(), epoch.number(), next.version), ("back-2", 2, returned.version + 1));
+    assert_eq!((next.epoch, next.restreaming), (returned.epoch, false));
+    for stream in [Some("back-1"), None] {
+        assert_eq!(restarted(&returned, stream), returned);
+    }
+    assert_eq!(restarted(&started("rekeyed"), Some("back-2")), started("rekeyed"));
 }
 
 #[test]

@@ -59,9 +59,14 @@ impl RetrofitState {
         }
     }
 
-    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now. An abandoned
-    /// retrofit starts from its beginning.
-    pub fn restarted(&self, mapping: &Mapping, stream: Option<&str>) -> Result<RetrofitState, ControlError> {
+    /// The row after starting again: the same one, or with the next epoch if the source has another stream by now; after a return,
+    /// likewise for the target's stream, which shows late writes there. An abandoned retrofit starts from its beginning.
+    pub fn restarted(
+        &self,
+        mapping: &Mapping,
+        stream: Option<&str>,
+        target_stream: Option<&str>,
+    ) -> Result<RetrofitState, ControlError> {
         if self.phase == Phase::Abandoned {
             return self.started_again(mapping, stream);
         }
@@ -69,12 +74,16 @@ impl RetrofitState {
         if !self.phase.is_filling() {
             return Err(self.wrong_phase(Phase::Running));
         }
-        if self.stream.as_deref() == stream {
-            return Ok(self.clone());
+        let mut next = match target_stream.filter(|_| self.was_reversed()) {
+            Some(target_stream) => self.with_reverse_stream(target_stream)?,
+            None => self.clone(),
+        };
+        if self.stream.as_deref() != stream {
+            (next.epoch, next.stream) = (self.next_epoch()?, stream.map(str::to_owned));
+            next.restreaming = self.protocol != Protocol::InPlace;
         }
-        let (epoch, stream) = (self.next_epoch()?, stream.map(str::to_owned));
-        let (restreaming, version) = (self.protocol != Protocol::InPlace, self.version + 1);
-        Ok(RetrofitState { epoch, stream, restreaming, version, ..self.clone() })
+        next.version += u64::from(next != *self);
+        Ok(next)
     }
 
     fn next_epoch(&self) -> Result<Epoch, ControlError> {

@@ -167,7 +167,7 @@ impl RunMachine {
             if let Some(refused) = self.unfit(context, Some(head)) {
                 return over(refused);
             }
-            return match head.restarted(&context.mapping, self.stream(context)) {
+            return match self.restarted(context, head) {
                 Ok(next) if next == *head => gates(context, false),
                 Ok(next) => Stage::Storing(Box::new(Store::of(context, next))),
                 Err(error) => over(context.control_error(&error)),
@@ -223,6 +223,15 @@ impl RunMachine {
         context.tables[0].stream.as_deref().filter(|_| self.follows(context.head.as_ref()))
     }
 
+    fn restarted(
+        &self,
+        context: &OperationContext,
+        head: &RetrofitState,
+    ) -> Result<RetrofitState, ControlError> {
+        let target_stream = context.table(TableRole::Target).stream.as_deref();
+        head.restarted(&context.mapping, self.stream(context), target_stream)
+    }
+
     fn others_read(&mut self, context: &OperationContext, rows: &[Option<Item>]) -> Stage {
         for (other, row) in self.options.others.iter().zip(rows) {
             let head = match RetrofitState::read(other.name(), row.as_ref()) {
@@ -247,7 +256,7 @@ impl RunMachine {
             return over(context.control_error(&error));
         }
         let Some(head) = &context.head else { return Stage::Traces { at: 0 } };
-        match head.restarted(&context.mapping, self.stream(context)) {
+        match self.restarted(context, head) {
             // In the same epoch they would count as backfilled. Before the row is written: a killed run then does it again.
             Ok(next) => Stage::Forgetting(Box::new(next)),
             Err(error) => over(context.control_error(&error)),

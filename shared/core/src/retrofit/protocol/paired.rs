@@ -4,16 +4,17 @@
 //! Several items of the open table can want one place, in records of different shards that have no order. So no record's image is
 //! written, and no two fences are compared. A task reads its row, then the item as it is now, then the places that it leaves and wants,
 //! with their rows; then it writes all of them in one transaction, each row as it was read. The item's row changes with every write and
-//! is read before the item: so of two tasks of an item that go through, the later one has read the item later. If another item
-//! has the place, that item is read too. If it no longer wants the place, this one gets it. If it does, they collide, and this one
-//! goes into quarantine.
+//! is read before the item: so of two tasks of an item that go through, the later one has read the item later.
+//!
+//! If another item has the place, that item is read too. If it wants the place still, they collide, and this one goes into quarantine.
+//! If not, it moves in the same transaction to where it belongs now, and so does an item that it finds there: the record of an item
+//! that gives way may come hours later, and until then the item would be nowhere in the other table.
 //!
 //! The last part of the transaction asks that the generation be open still ([`seal`]).
 
-use std::borrow::Cow;
-
-use super::goal::Goal;
-use super::place::{Place, check_with_marks, read, stamp};
+use super::goal::{Goal, above};
+use super::mover::Mover;
+use super::place::{Place, read, stamp};
 use super::row::LedgerRow;
 use super::turn::{ROUNDS_MAX, Turn};
 use crate::retrofit::attributes::OWNER_ATTRIBUTE;
@@ -21,11 +22,14 @@ use crate::retrofit::fence::Fence;
 use crate::retrofit::job::Job;
 use crate::retrofit::mapping::same_item;
 use crate::retrofit::quarantine::{QuarantineReason, Quarantined};
-use crate::retrofit::request::{Request, Response, TableRole, Write};
+use crate::retrofit::request::{Request, Response, Write};
 use crate::retrofit::result::TaskResult;
 use crate::retrofit::seal;
 use crate::retrofit::source_key::SourceKey;
 use crate::value::Item;
+
+/// The most items that one transaction moves: with their rows, the largest ones fit into the 4 MB of a transaction.
+const MOVERS_MAX: usize = 8;
 
 /// One item of the open table, and its place in the other one.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,22 +38,19 @@ pub(in crate::retrofit) struct Paired {
     key: Item,
     goal: Goal,
     phase: PairPhase,
-    row: Option<LedgerRow>,
-    /// The other table's item that it maps to now.
-    wanted: Option<Item>,
-    /// The place that it leaves.
+    /// The item, and those that give way: each has the place that the one before it wants.
+    movers: Vec<Mover>,
+    /// The place that the item leaves.
     left: Option<Place>,
     /// The same once what is there has a fence.
     marked: Option<Place>,
-    /// The place that it wants.
-    place: Option<Place>,
-    /// Does another item have that place, and want it still?
+    /// Does another item have the place that the last mover wants, and keep it?
     is_taken: bool,
-    /// Why it cannot be in the other table, whatever is there.
-    misfit: Option<QuarantineReason>,
-    /// It gives up if the place is taken.
+    /// The code with which DynamoDB has refused a write.
+    refused: Option<String>,
+    /// It gives up if a place is taken.
     gives_up: bool,
-    /// Something newer of it is in the quarantine.
+    /// Something newer of the last mover is in the quarantine.
     recorded: bool,
     rounds: u32,
 }
@@ -63,10 +64,8 @@ enum PairPhase {
     ReadingPlaceRow,
     ReadingPlace,
     ReadingHolderRow,
-    ReadingHolder,
     GivingFence,
     Writing,
-    GivingUp,
 }
 
 impl Paired {
@@ -96,13 +95,11 @@ impl Paired {
             key: key.clone(),
             goal,
             phase: PairPhase::ReadingRow,
-            row: None,
-            wanted: None,
+            movers: Vec::new(),
             left: None,
             marked: None,
-            place: None,
             is_taken: false,
-            misfit: None,
+            refused: None,
             gives_up: false,
             recorded: false,
             rounds: 0,
@@ -129,8 +126,8 @@ impl Paired {
             (GivingFence, Response::Rejected(_)) if self.left.as_mut().is_some_and(Place::drop_one) => {
                 self.write(job)
             }
-            (Writing, Response::Rejected(code)) => {
-                self.misfit = Some(QuarantineReason::Rejected(code));
+            (Writing, Response::Rejected(code)) if self.refused.is_none() => {
+                self.refused = Some(code);
                 self.read_row(job)
             }
             (_, Response::Rejected(code)) => self.goal.enter(job, QuarantineReason::Rejected(code)),
@@ -154,44 +151,36 @@ impl Paired {
                 self.read_place(job)
             }
             (ReadingPlaceRow, Response::Item(row)) => {
-                let Some(place) = &mut self.place else { unreachable!("its row was read") };
+                let Some(place) = &mut self.last().place else { unreachable!("its row was read") };
                 place.row = row.as_ref().and_then(LedgerRow::read);
                 let request = place.read_item();
                 self.send_read(ReadingPlace, request)
             }
             (ReadingPlace, Response::Item(item)) => {
-                if let Some(place) = &mut self.place {
+                if let Some(place) = &mut self.last().place {
                     place.item = item;
                 }
                 self.read_holder(job)
             }
             (ReadingHolderRow, Response::Item(row)) => self.know_holder_row(job, row.as_ref()),
-            (ReadingHolder, Response::Item(item)) => {
-                // As it is now: by a row alone, of two items that change places each would wait for the other.
-                let wants = item.and_then(|item| job.mapping().carried(Cow::Owned(item)).ok().flatten());
-                let wants = wants.and_then(|wanted| SourceKey::of(job.mapping().target(), &wanted));
-                self.is_taken = wants.is_some() && wants == self.place_name();
-                self.write(job)
-            }
             (GivingFence, Response::Written) => {
                 self.left = self.marked.take();
                 self.write(job)
             }
-            (Writing, Response::Written) => Turn::Done(TaskResult::Written),
-            (GivingUp, Response::Written) => {
-                let code = self.obstacle(job).map_or_else(String::new, |reason| reason.code().to_owned());
-                Turn::Done(TaskResult::Quarantined(code))
-            }
+            (Writing, Response::Written) => Turn::Done(match self.obstacle(job) {
+                Some(reason) if self.movers.len() == 1 => TaskResult::Quarantined(reason.code().to_owned()),
+                _ => TaskResult::Written,
+            }),
             // Its generation is over. A worker that knows the next one tries again.
-            (GivingFence | Writing | GivingUp, Response::Cancelled(held)) if seal::is_over(job, &held) => {
+            (GivingFence | Writing, Response::Cancelled(held)) if seal::is_over(job, &held) => {
                 Turn::Done(TaskResult::Busy)
             }
-            (GivingUp, Response::Cancelled(held)) if self.is_refused_entry(job, &held) => {
+            (Writing, Response::Cancelled(held)) if self.is_refused_entry(job, &held) => {
                 // A newer failure of the same item is in the quarantine already.
                 self.recorded = true;
                 self.write(job)
             }
-            (GivingFence | Writing | GivingUp, Response::Cancelled(_)) => self.read_row(job),
+            (GivingFence | Writing, Response::Cancelled(_)) => self.read_row(job),
             (_, response) => unreachable!("{response:?} does not answer what was sent"),
         }
     }
@@ -201,98 +190,118 @@ impl Paired {
         Turn::Send(request)
     }
 
+    /// The item, or the last of those that give way.
+    fn last(&mut self) -> &mut Mover {
+        self.movers.last_mut().unwrap_or_else(|| unreachable!("the item itself moves"))
+    }
+
     fn read_row(&mut self, job: &Job) -> Turn {
         if self.rounds >= ROUNDS_MAX {
             return Turn::Done(TaskResult::Busy);
         }
         self.rounds += 1;
-        self.recorded = false;
-        (self.left, self.place, self.is_taken) = (None, None, false);
+        (self.left, self.is_taken, self.recorded) = (None, false, false);
+        self.movers = vec![Mover::new(self.name.clone(), self.key.clone())];
         self.send_read(PairPhase::ReadingRow, read(LedgerRow::key(job.mapping(), &self.name)))
     }
 
     fn know_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
-        self.row = row.and_then(LedgerRow::read);
-        let known = self.row.as_ref().map(|row| &row.fence);
-        if self.goal.is_superseded(job, known) {
+        let mover = self.last();
+        mover.row = row.and_then(LedgerRow::read);
+        // Only now: what is read here must be newer than what the row says.
+        let (known, request) = (mover.fence().cloned(), mover.read_item());
+        if self.goal.is_superseded(job, known.as_ref()) {
             return Turn::Done(TaskResult::Superseded);
         }
-        // Only now: what is read here must be newer than what the row says.
-        let request = Request::Get { role: TableRole::Source, key: self.key.clone() };
         self.send_read(PairPhase::ReadingItem, request)
     }
 
     fn know_item(&mut self, job: &Job, item: Option<&Item>) -> Turn {
-        // What DynamoDB has refused is not tried again by this task: a change of the item since has its own record.
-        let is_refused = matches!(self.misfit, Some(QuarantineReason::Rejected(_)));
-        (self.wanted, self.misfit) = match item.filter(|_| !is_refused).map(|item| self.mapped(job, item)) {
-            Some(Ok(wanted)) => (wanted, None),
-            Some(Err(reason)) => (None, Some(reason)),
-            None => (None, self.misfit.take().filter(|_| item.is_some())),
-        };
-        self.place = self.wanted.as_ref().and_then(|wanted| Place::of(job, wanted));
-        let before = self.row.as_ref().and_then(|row| row.target.as_ref());
-        let before = before.and_then(|key| Place::of(job, key));
-        self.left = before.filter(|left| self.place.as_ref().is_none_or(|place| place.name != left.name));
+        if self.movers.len() > 1 {
+            return self.give_way(job, item);
+        }
+        let refused = self.refused.clone();
+        let mover = self.last();
+        mover.know_item(job, item, refused.as_ref());
+        self.left = mover.before(job).filter(|left| !mover.wants(&left.name));
         match &self.left {
             Some(left) => self.send_read(PairPhase::ReadingLeftRow, left.read_row(job)),
             None => self.read_place(job),
         }
     }
 
-    /// The other table's item, with its marks.
-    fn mapped(&self, job: &Job, item: &Item) -> Result<Option<Item>, QuarantineReason> {
-        let mapping = job.mapping();
-        let Some(mut wanted) = mapping.carried(Cow::Borrowed(item))? else { return Ok(None) };
-        if !mapping.is_reverse() {
-            wanted.insert(OWNER_ATTRIBUTE, self.name.value());
+    /// The last mover has the place that the one before it wants, and its item is this one.
+    fn give_way(&mut self, job: &Job, item: Option<&Item>) -> Turn {
+        let mover = self.last();
+        mover.know_item(job, item, None);
+        let Some(wanted) = mover.place.as_ref().map(|place| place.name.clone()) else {
+            return self.write(job);
+        };
+        let (_, others) = self.movers.split_last().unwrap_or_else(|| unreachable!("the item itself moves"));
+        let claim = others.iter().position(|other| other.wants(&wanted));
+        if claim == Some(others.len() - 1) {
+            // As the item is now: by a row alone, of two items that change places each would wait for the other.
+            self.movers.pop();
+            self.is_taken = true;
+        } else if claim.is_some() || self.movers.len() > MOVERS_MAX {
+            self.is_taken = true;
+        } else if let Some(left) = self.left.clone().filter(|left| left.name == wanted) {
+            self.last().place = Some(left);
+        } else {
+            return self.read_place(job);
         }
-        check_with_marks(job, &self.name, &mut wanted)?;
-        Ok(Some(wanted))
+        self.write(job)
     }
 
     fn read_place(&mut self, job: &Job) -> Turn {
-        match &self.place {
-            Some(place) => self.send_read(PairPhase::ReadingPlaceRow, place.read_row(job)),
+        match self.last().place.as_ref().map(|place| place.read_row(job)) {
+            Some(request) => self.send_read(PairPhase::ReadingPlaceRow, request),
             None => self.write(job),
         }
     }
 
     /// Reads the row of the item that has the place, if that is another one.
     fn read_holder(&mut self, job: &Job) -> Turn {
-        let holder =
-            self.place.as_ref().and_then(Place::holder).filter(|key| !same_item(key, &self.key, &[]));
-        let name = holder.and_then(|key| SourceKey::of(job.mapping().source(), key));
-        match name {
-            Some(name) => {
-                self.send_read(PairPhase::ReadingHolderRow, read(LedgerRow::key(job.mapping(), &name)))
-            }
-            None => self.write(job),
+        let Some(holder) = self.holder(job) else { return self.write(job) };
+        // The row of the place has changed since the row of that item was read.
+        if self.movers.iter().any(|mover| mover.name == holder.name) {
+            return self.read_row(job);
         }
+        let row = read(LedgerRow::key(job.mapping(), &holder.name));
+        self.movers.push(holder);
+        self.send_read(PairPhase::ReadingHolderRow, row)
     }
 
+    /// The item that has the last mover's place by the row of the place, if its own row, once it was read, agrees.
+    fn holder(&self, job: &Job) -> Option<Mover> {
+        let mover = self.movers.last()?;
+        let place = mover.place.as_ref().filter(|_| self.obstacle(job).is_none())?;
+        let key = place.holder().filter(|key| !same_item(key, &mover.key, &[]))?;
+        let holder = Mover::new(SourceKey::of(job.mapping().source(), key)?, key.clone());
+        let known = self.movers.iter().find(|mover| mover.name == holder.name);
+        known.is_none_or(|known| known.has(place)).then_some(holder)
+    }
+
+    /// The last mover has the place of the one before it only if its row says so, too.
     fn know_holder_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
-        let has = row.and_then(LedgerRow::read).and_then(|row| row.target);
-        let has = has.and_then(|key| SourceKey::of(job.mapping().target(), &key));
-        let holder = self.place.as_ref().and_then(Place::holder).cloned();
-        match holder.filter(|_| has == self.place_name()) {
-            Some(key) => {
-                self.send_read(PairPhase::ReadingHolder, Request::Get { role: TableRole::Source, key })
-            }
-            None => self.write(job),
+        let holder = self.last();
+        holder.row = row.and_then(LedgerRow::read);
+        let request = holder.read_item();
+        let [.., wanting, holder] = &self.movers[..] else { unreachable!("the item itself moves") };
+        if wanting.place.as_ref().is_some_and(|place| holder.has(place)) {
+            return self.send_read(PairPhase::ReadingItem, request);
         }
+        self.movers.pop();
+        self.write(job)
     }
 
-    fn place_name(&self) -> Option<SourceKey> {
-        self.place.as_ref().map(|place| place.name.clone())
-    }
-
-    /// Why the item cannot be put where it belongs.
+    /// Why the last mover cannot be put where it belongs.
     fn obstacle(&self, job: &Job) -> Option<QuarantineReason> {
-        if self.misfit.is_some() {
-            return self.misfit.clone();
+        let mover = self.movers.last()?;
+        if mover.misfit.is_some() {
+            return mover.misfit.clone();
         }
-        let place = self.place.as_ref()?;
+        let place = mover.place.as_ref()?;
         // Until the other table was open, an item without the retrofit's mark is another program's.
         let is_unmarked = || place.item.as_ref().is_some_and(|item| !item.contains_key(OWNER_ATTRIBUTE));
         if place.is_foreign(job) || (!job.rows_decide() && is_unmarked()) {
@@ -312,34 +321,30 @@ impl Paired {
         {
             return Turn::Done(result);
         }
-        if let Some(left) = self.left.as_ref().filter(|left| left.needs_fence(job)) {
+        let is_put = |at: usize| at + 1 < self.movers.len() || obstacle.is_none();
+        let is_filled =
+            |left: &Place| (0..).zip(&self.movers).any(|(at, mover)| is_put(at) && mover.wants(&left.name));
+        let left = self.left.as_ref().filter(|left| !is_filled(left));
+        if let Some(left) = left.filter(|left| left.needs_fence(job)) {
             let (marked, writes) = left.give_fence(job);
             self.marked = Some(marked);
             return self.send(job, PairPhase::GivingFence, writes);
         }
-        if let Some(reason) = obstacle {
-            return self.give_up(job, &reason);
-        }
-        let fence = self.next_fence(job);
-        let stamp = stamp(job, &self.name, &fence.to_string());
-        let mut writes = vec![self.put_row(job, &fence, &stamp, self.place.as_ref().map(|place| &place.key))];
-        writes.extend(self.left.iter().flat_map(|left| left.free(job, &stamp)));
-        if let (Some(place), Some(wanted)) = (&self.place, &self.wanted) {
-            writes.extend(place.put(job, wanted.clone(), &self.key, &fence, &stamp));
+        // With the quarantine's entry: after a crash in between, an item would be neither there nor in the other table.
+        let mut writes = Vec::new();
+        for (at, mover) in self.movers.iter().enumerate() {
+            let (fence, left) = match at {
+                0 => (self.goal.next_fence(job, mover.fence()), left),
+                _ => (above(job, mover.fence(), None), None),
+            };
+            let stamp = stamp(job, &mover.name, &fence.to_string());
+            writes.extend(mover.moved(job, &fence, &stamp, left, is_put(at)));
+            if let Some(reason) = obstacle.as_ref().filter(|_| !is_put(at) && !self.recorded) {
+                let entry = Quarantined::item(&mover.key, &mover.name, reason, fence);
+                writes.push(entry.enter(job.mapping()));
+            }
         }
         self.send(job, PairPhase::Writing, writes)
-    }
-
-    /// The item is nowhere in the other table, and in quarantine. Both change together: after a crash in between, an item would be in
-    /// neither.
-    fn give_up(&mut self, job: &Job, reason: &QuarantineReason) -> Turn {
-        let fence = self.next_fence(job);
-        let stamp = stamp(job, &self.name, &fence.to_string());
-        let entry = Quarantined::item(&self.key, &self.name, reason, fence.clone());
-        let mut writes = vec![self.put_row(job, &fence, &stamp, None)];
-        writes.extend(self.left.iter().flat_map(|left| left.free(job, &stamp)));
-        writes.extend((!self.recorded).then(|| entry.enter(job.mapping())));
-        self.send(job, PairPhase::GivingUp, writes)
     }
 
     /// Sends these writes together, while their generation is not sealed.
@@ -349,47 +354,26 @@ impl Paired {
         Turn::Send(Request::Transact(writes))
     }
 
-    fn put_row(&self, job: &Job, fence: &Fence, stamp: &str, place: Option<&Item>) -> Write {
-        let before = self.row.clone().unwrap_or_else(|| LedgerRow::new(fence.clone()));
-        let (fence, stamp, target) = (fence.clone(), Some(stamp.to_owned()), place.cloned());
-        let row = LedgerRow { fence, stamp, target, ..before };
-        row.put_over(self.row.as_ref(), job.mapping(), &self.name, &self.key)
-    }
-
     /// A record always writes: its fence must be in the row, or a task that read the item before could still write what it was then.
     fn nothing_to_do(&self) -> Option<TaskResult> {
+        let item = self.movers.first()?;
         let failed = match &self.goal {
-            Goal::Scan if self.wanted.is_none() && self.left.is_none() => {
+            Goal::Scan if item.wanted.is_none() && self.left.is_none() => {
                 return Some(TaskResult::NotSelected);
             }
             Goal::Record(_) | Goal::Scan => return None,
-            Goal::Rewrite if self.wanted.is_some() => return None,
+            Goal::Rewrite if item.wanted.is_some() => return None,
             Goal::Rewrite => None,
             Goal::Repair(failed) => failed.as_ref(),
         };
-        let same = match (&self.place, &self.wanted) {
-            (Some(place), Some(wanted)) => {
-                place.is_held_by(&self.key) && self.has(place) && place.has(wanted)
-            }
-            _ => true,
-        };
-        let is_current = self.row.as_ref().map(|row| &row.fence) >= failed;
-        (same && self.left.is_none() && is_current).then_some(TaskResult::Unchanged)
-    }
-
-    /// Does the item's row name this place?
-    fn has(&self, place: &Place) -> bool {
-        let named = self.row.as_ref().and_then(|row| row.target.as_ref());
-        named.is_some_and(|key| same_item(key, &place.key, &[]))
-    }
-
-    fn next_fence(&self, job: &Job) -> Fence {
-        self.goal.next_fence(job, self.row.as_ref().map(|row| &row.fence))
+        let is_right = item.is_there() && self.left.is_none() && item.fence() >= failed;
+        is_right.then_some(TaskResult::Unchanged)
     }
 
     /// Was the entry of the quarantine the only write that was refused? It comes last, before the seal.
     fn is_refused_entry(&self, job: &Job, held: &[bool]) -> bool {
         let entry = held.len() - 1 - usize::from(job.generation().is_some());
-        !self.recorded && held.iter().enumerate().all(|(at, held)| *held == (at != entry))
+        let has_entry = self.obstacle(job).is_some() && !self.recorded;
+        has_entry && held.iter().enumerate().all(|(at, held)| *held == (at != entry))
     }
 }

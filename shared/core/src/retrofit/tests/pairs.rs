@@ -82,7 +82,11 @@ impl Tables {
             Action::Delete(key) => key.clone(),
             Action::Update { .. } => unreachable!("nothing is updated here"),
         };
-        let held = writes.iter().map(|write| write.guard.holds(self.get(write.role, &key(self, write))));
+        let keys: Vec<_> = writes.iter().map(|write| (write.role, key(self, write))).collect();
+        let is_twice = |at: usize| keys[..at].contains(&keys[at]);
+        assert!(!(0..keys.len()).any(is_twice), "DynamoDB refuses two writes of one item: {keys:?}");
+        let held =
+            writes.iter().zip(&keys).map(|(write, (role, key))| write.guard.holds(self.get(*role, key)));
         let held: Vec<bool> = held.collect();
         if held.contains(&false) {
             return Response::Cancelled(held);
@@ -97,12 +101,13 @@ impl Tables {
         Response::Written
     }
 
-    /// Plays a task to its end, or until this holds.
+    /// Plays a task to its end, or until this holds. As a worker does, it gives up if it stays blocked.
     fn play(&mut self, mut task: ItemTask, until: impl Fn(&Tables) -> bool) -> Option<TaskResult> {
         let job = self.job.clone();
         let mut step = task.start(&job);
         loop {
             match step {
+                TaskStep::Done(TaskResult::Blocked) => step = task.park(&job),
                 TaskStep::Done(result) => return Some(result),
                 TaskStep::Send(request) => step = task.respond(&job, self.respond(request)),
             }
@@ -148,10 +153,119 @@ impl Tables {
         self.play(self.job.late(&record, Epoch::FIRST), |_| false)
     }
 
-    fn notes(&self) -> usize {
+    fn rows_in(&self, partition: &str) -> usize {
         let rows = self.all(TableRole::Control).into_iter();
-        rows.filter(|row| control::text(row, control::PARTITION) == Some("late#rekeyed")).count()
+        rows.filter(|row| control::text(row, control::PARTITION) == Some(partition)).count()
     }
+
+    fn notes(&self) -> usize {
+        self.rows_in("late#rekeyed")
+    }
+
+    /// Each user's item in the target, by its id, in their order.
+    fn users(&self) -> Vec<(&str, &str)> {
+        let all = self.all(TableRole::Target).into_iter();
+        let mut users: Vec<_> =
+            all.filter_map(|item| Some((control::text(item, "id")?, control::text(item, "pk")?))).collect();
+        users.sort_unstable();
+        users
+    }
+
+    /// The items of these users, carried over one by one.
+    fn with(users: &[(&str, &str)]) -> Tables {
+        let mut tables = Tables::tidy();
+        for (id, who) in users {
+            assert_eq!(tables.write_item(id, id, who, |_| false), Some(TaskResult::Written));
+        }
+        tables
+    }
+
+    /// The source's items get these users, and the record of the first comes alone.
+    fn change(&mut self, users: &[(&str, &str)]) -> Option<TaskResult> {
+        for (id, who) in users {
+            self.put(TableRole::Source, event(id, who));
+        }
+        let (id, who) = users[0];
+        self.write_item(id, "50", who, |_| false)
+    }
+}
+
+#[test]
+fn an_item_that_gives_way_moves_with_the_one_that_takes_its_place() {
+    for (second, place) in [("max", "r-max"), ("ann", "r-ann")] {
+        let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+        assert_eq!(tables.change(&[("1", "joe"), ("2", second)]), Some(TaskResult::Written));
+        assert_eq!(tables.users(), [("1", "r-joe"), ("2", place)]);
+        // Its own record finds it there.
+        assert_eq!(tables.write_item("2", "51", second, |_| false), Some(TaskResult::Written));
+        assert_eq!(tables.users(), [("1", "r-joe"), ("2", place)]);
+        assert_eq!(tables.marked(), None);
+    }
+}
+
+#[test]
+fn an_item_keeps_its_place_and_the_one_that_wants_it_goes_into_quarantine() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+    let result = tables.change(&[("1", "joe")]);
+    assert_eq!(result, Some(TaskResult::Quarantined("target-key-collision".to_owned())));
+    assert_eq!(tables.users(), [("2", "r-joe")]);
+}
+
+#[test]
+fn an_item_that_gives_way_and_does_not_fit_goes_into_quarantine() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+    let mut odd = event("2", "joe");
+    odd.insert("accessedBy", AttributeValue::N("1".to_owned()));
+    tables.put(TableRole::Source, odd);
+    assert_eq!(tables.change(&[("1", "joe")]), Some(TaskResult::Written));
+    assert_eq!((tables.users(), tables.rows_in("quarantine#rekeyed")), (vec![("1", "r-joe")], 1));
+}
+
+#[test]
+fn an_item_that_gives_way_leaves_another_programs_item_where_it_is() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+    let theirs = tables.job.mapping().target_item(&event("9", "max")).unwrap().unwrap();
+    tables.put(TableRole::Target, theirs.clone());
+    assert_eq!(tables.change(&[("1", "joe"), ("2", "max")]), Some(TaskResult::Written));
+    assert_eq!(tables.users(), [("1", "r-joe"), ("9", "r-max")]);
+    assert_eq!(
+        (tables.all(TableRole::Target).contains(&&theirs), tables.rows_in("quarantine#rekeyed")),
+        (true, 1)
+    );
+}
+
+#[test]
+fn another_programs_item_is_not_replaced_although_the_item_before_it_gives_way() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+    let theirs = tables.job.mapping().target_item(&event("9", "joe")).unwrap().unwrap();
+    tables.put(TableRole::Target, theirs);
+    let result = tables.change(&[("1", "joe"), ("2", "max")]);
+    assert_eq!(result, Some(TaskResult::Quarantined("target-item-foreign".to_owned())));
+    assert_eq!(tables.users(), [("9", "r-joe")]);
+}
+
+#[test]
+fn of_two_items_that_want_one_place_the_one_that_gives_way_goes_into_quarantine() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe"), ("3", "max")]);
+    assert_eq!(tables.change(&[("1", "joe"), ("2", "max"), ("3", "joe")]), Some(TaskResult::Written));
+    assert_eq!(tables.users(), [("1", "r-joe"), ("2", "r-max")]);
+    assert_eq!(tables.rows_in("quarantine#rekeyed"), 1);
+}
+
+#[test]
+fn a_long_row_of_items_that_give_way_ends_in_quarantine() {
+    let ids = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+    let places: Vec<(&str, &str)> =
+        ids.into_iter().zip(["a", "b", "c", "d", "e", "f", "g", "h", "i"]).collect();
+    let next: Vec<(&str, &str)> =
+        ids.into_iter().zip(["b", "c", "d", "e", "f", "g", "h", "i", "j"]).collect();
+    let mut tables = Tables::with(&places);
+    assert_eq!(tables.change(&next), Some(TaskResult::Written));
+    assert_eq!((tables.users().len(), tables.rows_in("quarantine#rekeyed")), (8, 1));
+    // What is in quarantine is tried again.
+    let key = tables.key(TableRole::Source, &event("9", "j"));
+    assert_eq!(tables.play(tables.job.repair(&key), |_| false), Some(TaskResult::Written));
+    assert_eq!(tables.users().last(), Some(&("9", "r-j")));
 }
 
 #[test]
@@ -233,9 +347,7 @@ fn an_item_that_no_longer_fits_leaves_its_place_for_the_quarantine() {
         let result = tables.play(task, |_| false);
         assert!(matches!(result, Some(TaskResult::Quarantined(_))), "{name}: {result:?}");
         assert!(tables.all(TableRole::Target).is_empty(), "{name}");
-        let rows = tables.all(TableRole::Control).into_iter();
-        let entries = rows.filter(|row| control::text(row, control::PARTITION) == Some("quarantine#rekeyed"));
-        assert_eq!(entries.count(), 1, "{name}");
+        assert_eq!(tables.rows_in("quarantine#rekeyed"), 1, "{name}");
         // It fits again.
         assert_eq!(tables.write("3", "ann", |_| false), Some(TaskResult::Written), "{name}");
         assert_eq!(tables.all(TableRole::Target).len(), 1, "{name}");

@@ -17,7 +17,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::Violation;
 use super::super::fault::{Fault, Hits, WriterAction, WriterActions};
 use super::super::mutant::Mutant;
-use super::super::store::{ItemStore, key_in, outcome};
+use super::super::store::{self, ItemStore, key_in, outcome};
 use super::super::work::{TaskOrigin, line, short};
 use super::fill::Fill;
 use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other, text};
@@ -718,6 +718,9 @@ impl World {
 
     /// Carries a request out for a job of this direction.
     pub(super) fn carry_out(&mut self, lead: Direction, request: &Request) -> Response {
+        if let Request::Transact(writes) = request {
+            self.check_transaction(lead, writes);
+        }
         let response = match request {
             Request::Get { role, key } => {
                 if let Some(stale) = self.stale(*role, key) {
@@ -754,6 +757,20 @@ impl World {
             format!("  {lead:?} {}: {}", line(request), super::super::work::outcome_name(&response))
         });
         response
+    }
+
+    /// DynamoDB refuses a transaction with two writes of one item.
+    fn check_transaction(&mut self, lead: Direction, writes: &[Write]) {
+        let mut items = Vec::new();
+        for write in writes {
+            let side = self.place(lead, write.role);
+            let table = side.map_or(&self.scene.control_table, |side| self.model(side));
+            let item = (side, store::place(table, key_in(&write.action)));
+            if items.contains(&item) {
+                return self.fail(format!("a transaction writes one item twice: {item:?}"));
+            }
+            items.push(item);
+        }
     }
 
     /// Which table this place is, for a job of this direction.
