@@ -36,13 +36,9 @@ pub enum Request {
 }
 
 impl Request {
-    /// Does it write an item of the source or of the target? Before such a request a worker makes sure that its phase is not over.
-    pub fn writes_items(&self) -> bool {
-        match self {
-            Request::Get { .. } => false,
-            Request::Write(write) => write.role != TableRole::Control,
-            Request::Transact(_) => true,
-        }
+    /// Before such a request a worker makes sure that its phase is not over. Afterwards, a row of the control table would stay for good.
+    pub fn writes(&self) -> bool {
+        !matches!(self, Request::Get { .. })
     }
 }
 

@@ -267,13 +267,13 @@ impl RequestSender {
     pub async fn send(&self, request: &Request) -> Result<Response, DynamoError> {
         let mut attempt = 0;
         loop {
-            if request.writes_items() && self.is_outdated().await? {
+            if request.writes() && self.is_outdated().await? {
                 return Ok(Response::Outdated);
             }
             let error = match self.send_once(request).await {
                 Ok(outcome) => return Ok(outcome),
                 // A batch of reads has its own attempts.
-                Err(error) if matches!(request, Request::Get { .. }) => return Err(error),
+                Err(error) if !request.writes() => return Err(error),
                 Err(error) => error,
             };
             match error {

@@ -21,11 +21,6 @@ pub(super) enum TaskOrigin {
     Verify,
 }
 
-/// Does a request write?
-pub(super) fn writes(request: &Request) -> bool {
-    !matches!(request, Request::Get { .. })
-}
-
 /// A request, in a line of the trace.
 pub(super) fn line(request: &Request) -> String {
     match request {

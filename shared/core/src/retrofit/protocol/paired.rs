@@ -38,7 +38,7 @@ pub(in crate::retrofit) struct Paired {
     key: Item,
     goal: Goal,
     phase: PairPhase,
-    /// The item, and those that give way: each has the place that the one before it wants.
+    /// The item, and those that give way: each has the place that its predecessor wants.
     movers: Vec<Mover>,
     /// The place that the item leaves.
     left: Option<Place>,
@@ -230,7 +230,7 @@ impl Paired {
         }
     }
 
-    /// The last mover has the place that the one before it wants, and its item is this one.
+    /// The last mover has the place that its predecessor wants, and this is its item now.
     fn give_way(&mut self, job: &Job, item: Option<&Item>) -> Turn {
         let mover = self.last();
         mover.know_item(job, item, None);
@@ -282,7 +282,7 @@ impl Paired {
         known.is_none_or(|known| known.has(place)).then_some(holder)
     }
 
-    /// The last mover has the place of the one before it only if its row says so, too.
+    /// The last mover has the place of its predecessor only if its row says so, too.
     fn know_holder_row(&mut self, job: &Job, row: Option<&Item>) -> Turn {
         let holder = self.last();
         holder.row = row.and_then(LedgerRow::read);

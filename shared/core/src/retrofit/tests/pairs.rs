@@ -262,7 +262,7 @@ fn a_long_row_of_items_that_give_way_ends_in_quarantine() {
     let mut tables = Tables::with(&places);
     assert_eq!(tables.change(&next), Some(TaskResult::Written));
     assert_eq!((tables.users().len(), tables.rows_in("quarantine#rekeyed")), (8, 1));
-    // What is in quarantine is tried again.
+    // The entry is tried again.
     let key = tables.key(TableRole::Source, &event("9", "j"));
     assert_eq!(tables.play(tables.job.repair(&key), |_| false), Some(TaskResult::Written));
     assert_eq!(tables.users().last(), Some(&("9", "r-j")));

@@ -14,7 +14,7 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::fault::Fault;
 use super::super::mutant::Mutant;
-use super::super::work::{TaskOrigin, writes};
+use super::super::work::TaskOrigin;
 use super::scene::{Due, Jobs, KEYS, Layout, control_partition, index, other};
 use super::work::{Errand, Look, Work, Zombie};
 use super::world::PassRun;
@@ -336,7 +336,7 @@ impl World {
         let mut work = self.works.swap_remove(at);
         self.origin = work.errand.origin;
         if self.is_throttled(&work) {
-            let is_lost = writes(&work.request) && self.origin != TaskOrigin::Repair;
+            let is_lost = work.request.writes() && self.origin != TaskOrigin::Repair;
             return match is_lost && self.bites(Mutant::ThrottledIsWritten) {
                 true => self.respond(work, Response::Written),
                 false => self.send_again(work),
@@ -384,7 +384,7 @@ impl World {
             None => 40,
             Some(_) => 8,
         };
-        if self.faults.zombies && writes(&work.request) && self.random.chance(share) {
+        if self.faults.zombies && work.request.writes() && self.random.chance(share) {
             self.note(|| "  the request is under way for long".to_owned());
             let (lead, request) = (work.errand.lead, work.request.clone());
             let (tracking, until) = (tracking_of(&work.errand.job), self.turns + self.stands_still());
@@ -401,7 +401,7 @@ impl World {
             return self.respond(work, response);
         }
         let mut response = self.carry_out(work.errand.lead, &work.request);
-        if self.faults.lost && writes(&work.request) && self.random.chance(6) {
+        if self.faults.lost && work.request.writes() && self.random.chance(6) {
             self.note(|| "  the response is lost, and it is sent again".to_owned());
             self.hit(Fault::LostResponse);
             response = self.carry_out(work.errand.lead, &work.request);

@@ -49,11 +49,16 @@ impl World {
         let newest = of_item.map(|record| (&record.record.key, &record.record.sequence)).next_back();
         let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
         let intact = of_late.map(|write| (&write.key, &write.sequence)).next_back() == newest;
+        // A limit of the protocol: an old copy can pass for the retrofit's own item.
+        let own = self.copied_late[number] && intact;
         let early: Vec<&mut LateWrite> = self
             .late
             .iter_mut()
             .filter(|write| write.side == side && write.number == number)
-            .filter(|write| write.turn > looked || (write.visible_at > looked && (from.is_none() || intact)))
+            .filter(|write| {
+                let unseen = write.visible_at > looked && (from.is_none() || intact);
+                write.turn > looked || unseen || own
+            })
             .collect();
         if early.last().is_some_and(|write| write.new == there) {
             early.into_iter().for_each(|write| write.said = true);

@@ -39,9 +39,9 @@ impl Work {
         self.errand.sleeps_until > turns
     }
 
-    /// Is its process about to write an item for the first time since it slept?
+    /// Is its process about to write for the first time since it slept?
     pub(super) fn wakes_to_write(&self) -> bool {
-        self.errand.sleeps_until > 0 && self.request.writes_items()
+        self.errand.sleeps_until > 0 && self.request.writes()
     }
 }
 
