@@ -4,10 +4,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use keyfold_bindings::{Change, Failure, Keyfold, Question};
+use keyfold_bindings::{AttributeValue, Change, Failure, Keyfold, Question, value};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
 
 create_exception!(_core, Refused, PyException);
 
@@ -133,6 +134,40 @@ impl Asking {
     fn arrived(&mut self, access: usize, response: &str) -> PyResult<()> {
         called(|| self.0.arrived(access, response))
     }
+
+    /// The same with items as a client gave them, which the package keeps. `text` makes the text of a value that is neither text nor number.
+    fn arrived_kept(
+        &mut self,
+        access: usize,
+        response: &str,
+        items: &Bound<'_, PyList>,
+        text: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let names: Vec<_> = self.0.looks_at(access).map(|name| PyString::new(items.py(), name)).collect();
+        let mut kept = Vec::with_capacity(items.len());
+        for item in items {
+            let item = item.cast::<PyDict>()?;
+            let values =
+                names.iter().map(|name| item.get_item(name)?.map(|value| read(&value, text)).transpose());
+            kept.push(values.collect::<PyResult<_>>()?);
+        }
+        called(|| self.0.arrived_kept(access, response, kept))
+    }
+}
+
+/// A value as a client has it.
+fn read(typed: &Bound<'_, PyAny>, text: &Bound<'_, PyAny>) -> PyResult<AttributeValue> {
+    if let Some((kind, content)) = typed.cast::<PyDict>()?.iter().next()
+        && let Ok(content) = content.cast::<PyString>()
+    {
+        match kind.cast::<PyString>()?.to_str()? {
+            "S" => return Ok(AttributeValue::S(content.to_str()?.to_owned())),
+            "N" => return Ok(AttributeValue::N(content.to_str()?.to_owned())),
+            _ => {}
+        }
+    }
+    let text: String = text.call1((typed,))?.extract()?;
+    called(|| value(&text))
 }
 
 #[pymodule]

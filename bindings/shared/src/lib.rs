@@ -19,4 +19,6 @@ mod table_of;
 pub use change::Change;
 pub use failure::Failure;
 pub use keyfold::Keyfold;
+pub use keyfold_core::value::AttributeValue;
 pub use question::Question;
+pub use requests::value;

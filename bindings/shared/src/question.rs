@@ -120,10 +120,32 @@ impl Question {
     /// Takes the response to the request of an access: `{"count", "scanned", "lastKey", "units", "calls"}`, with `"items"`
     /// or with `"kept"` and `"first"`.
     pub fn arrived(&mut self, access: usize, response: &str) -> Result<(), Failure> {
+        self.take(access, read("the response", response)?)
+    }
+
+    /// The same with the values of the items that the package keeps: those of [`looks_at`](Self::looks_at), in that order.
+    pub fn arrived_kept(
+        &mut self,
+        access: usize,
+        response: &str,
+        kept: Vec<Vec<Option<AttributeValue>>>,
+    ) -> Result<(), Failure> {
+        self.take(access, read::<Response>("the response", response)?.keeping(kept))
+    }
+
+    /// The attributes that the execution needs of an access's items, if it does not need all.
+    pub fn looks_at(&self, access: usize) -> impl Iterator<Item = &str> {
+        self.names(access).iter().map(AsRef::as_ref)
+    }
+
+    fn names(&self, access: usize) -> &[Name] {
+        self.looks_at.get(access).and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    fn take(&mut self, access: usize, response: Response) -> Result<(), Failure> {
         let operation = self.under_way.get(access).copied().unwrap_or_default();
-        let response: Response = read("the response", response)?;
-        let looks_at = self.looks_at.get(access).and_then(Option::as_deref).unwrap_or_default();
-        Ok(self.execution.arrived(access, response.brought(operation, looks_at))?)
+        let brought = response.brought(operation, self.names(access));
+        Ok(self.execution.arrived(access, brought)?)
     }
 
     fn shown<'r>(&'r self, answer: &'r Answer) -> ShownAnswer<'r> {

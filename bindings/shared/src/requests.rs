@@ -265,7 +265,20 @@ impl<'de> Visitor<'de> for KeptValueVisitor {
     }
 }
 
+/// A value in DynamoDB's notation.
+pub fn value(text: &str) -> Result<AttributeValue, Failure> {
+    read("the value", text)
+}
+
 impl Response {
+    /// The same with these values of the items that the package keeps.
+    pub(crate) fn keeping(self, kept: Vec<Vec<Option<AttributeValue>>>) -> Response {
+        let of_item = |values: Vec<Option<AttributeValue>>| {
+            values.into_iter().map(|value| value.map(KeptValue)).collect()
+        };
+        Response { kept: kept.into_iter().map(of_item).collect(), ..self }
+    }
+
     /// `looks_at`: the names of the attributes of items that the package keeps.
     pub(crate) fn brought(self, operation: &str, looks_at: &[Name]) -> ReadResponse {
         let Response { mut items, kept, first, count, scanned, last_key, units, calls } = self;

@@ -1,6 +1,6 @@
 """The extension module: the core behind JSON texts."""
 
-from typing import Optional
+from typing import Any, Callable, List, Mapping, Optional
 
 class Refused(Exception): ...
 
@@ -13,6 +13,9 @@ class Updating:
 class Asking:
     def step(self) -> str: ...
     def arrived(self, access: int, response: str) -> None: ...
+    def arrived_kept(
+        self, access: int, response: str, items: List[Any], text: Callable[[Mapping[str, Any]], str]
+    ) -> None: ...
 
 class Tables:
     def __init__(self, manifest: str) -> None: ...

@@ -55,25 +55,24 @@ def shown_item(item: Mapping[str, Any], plain: bool) -> Dict[str, Any]:
     return typed_to_raw_item(item) if plain else from_typed_item(item)
 
 
-def request_text(request: Any) -> str:
-    """The request's text. Numbers are written so that they keep all their digits."""
+def _exact(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return {"N": digits(value)}
+    if _is_bytes(value):
+        return {"B": _base64(value)}
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    scalar = _scalar(value)
+    if scalar is not None:
+        return scalar
+    fields = _fields_of(value)
+    if fields is not None:
+        return fields
+    raise TypeError(f"{type(value).__name__} cannot be a value in a request")
 
-    def exact(value: Any) -> Any:
-        if isinstance(value, Decimal):
-            return {"N": digits(value)}
-        if _is_bytes(value):
-            return {"B": _base64(value)}
-        if isinstance(value, (set, frozenset)):
-            return sorted(value)
-        scalar = _scalar(value)
-        if scalar is not None:
-            return scalar
-        fields = _fields_of(value)
-        if fields is not None:
-            return fields
-        raise TypeError(f"{type(value).__name__} cannot be a value in a request")
 
-    return json.dumps(request, default=exact, ensure_ascii=False)
+#: A request as JSON. Numbers are written so that they keep all their digits.
+request_text = json.JSONEncoder(default=_exact, ensure_ascii=False).encode
 
 
 def plain_json(value: Any) -> Any:

@@ -79,18 +79,19 @@ async def answer(io: Io, asking: _core.Asking) -> "tuple[Dict[str, Any], List[Ma
 
 
 def _arrived(asking: _core.Asking, sent: Mapping[str, Any], response: Dict[str, Any], kept: List[Any]) -> None:
-    """Gives the core the attributes of a response that it needs, texts as they are. The items stay here, with numbers from `first`."""
-    names, items = sent["looksAt"], response.pop("items")
-    if names is None:
+    """Gives the core a response. Of items that stay here, with numbers from `first`, it reads the attributes that it needs."""
+    items = response.pop("items")
+    if sent["looksAt"] is None:
         response["items"] = [raw_to_typed_item(item) for item in items]
+        called(asking.arrived, sent["access"], text(response))
     else:
         response["first"] = len(kept)
-        response["kept"] = [
-            [None if (value := item.get(name)) is None else value["S"] if "S" in value else raw_to_typed(value) for name in names]
-            for item in items
-        ]
         kept.extend(items)
-    called(asking.arrived, sent["access"], text(response))
+        called(asking.arrived_kept, sent["access"], text(response), items, _value_text)
+
+
+def _value_text(value: Mapping[str, Any]) -> str:
+    return text(raw_to_typed(value))
 
 
 class _Shown(Dict[str, bool]):

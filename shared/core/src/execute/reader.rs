@@ -11,7 +11,7 @@ use crate::attribute::TOMBSTONE_ATTRIBUTE;
 use crate::condition::Condition;
 use crate::model::Table;
 use crate::query::expression::expressions;
-use crate::query::plan::{Access, Hydration, Operation, ReadFrom, SortTest};
+use crate::query::plan::{Access, Delivery, Hydration, Operation, ReadFrom, SortTest};
 use crate::query::{QueryPlan, own};
 use crate::value::Item;
 
@@ -172,7 +172,8 @@ fn with_looked_at(
         }
     };
     shown.iter().for_each(|name| add(name));
-    if !plan.count {
+    // One access after the other needs no order of its own.
+    if !plan.count && plan.delivery != Delivery::Sequential {
         plan.order.iter().for_each(|by| add(&by.attribute));
     }
     Condition::each(&access.recheck, &mut |path, _| add(&path.root));

@@ -163,6 +163,11 @@ pub fn ledger_partition(retrofit: &str, row_key: &str) -> String {
     format!("ledger#{retrofit}#{row_key}")
 }
 
+/// Is this the key of a row of any ledger?
+pub(super) fn is_of_ledger(key: &Item) -> bool {
+    text(key, PARTITION).is_some_and(|partition| partition.starts_with("ledger#"))
+}
+
 /// What every partition of a retrofit's ledger begins with.
 pub fn ledger_prefix(retrofit: &str) -> String {
     ledger_partition(retrofit, "")

@@ -1,5 +1,6 @@
 //! The requests of a task, and their outcomes.
 
+use super::control;
 use crate::condition::{Comparison, Condition, Path};
 use crate::value::Item;
 pub use crate::write::{Action, Guard};
@@ -36,9 +37,22 @@ pub enum Request {
 }
 
 impl Request {
-    /// Before such a request a worker makes sure that its phase is not over. Afterwards, a row of the control table would stay for good.
+    /// Does it write?
     pub fn writes(&self) -> bool {
         !matches!(self, Request::Get { .. })
+    }
+
+    /// Does it write an item of the source or of the target, or an item's row? Before such a request a worker makes sure that its phase is
+    /// not over.
+    pub fn writes_items(&self) -> bool {
+        match self {
+            Request::Get { .. } => false,
+            // After the end of the retrofit, a row would stay for good.
+            Request::Write(Write { role: TableRole::Control, action, .. }) => {
+                control::is_of_ledger(action.key())
+            }
+            Request::Write(_) | Request::Transact(_) => true,
+        }
     }
 }
 

@@ -28,6 +28,16 @@ pub enum Action {
     Delete(Item),
 }
 
+impl Action {
+    /// The key of what it writes; of a put the whole item.
+    pub fn key(&self) -> &Item {
+        match self {
+            Action::Put(key) | Action::Delete(key) => key,
+            Action::Update { key, .. } => key,
+        }
+    }
+}
+
 /// The guard of a write.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Guard {

@@ -267,7 +267,7 @@ impl RequestSender {
     pub async fn send(&self, request: &Request) -> Result<Response, DynamoError> {
         let mut attempt = 0;
         loop {
-            if request.writes() && self.is_outdated().await? {
+            if request.writes_items() && self.is_outdated().await? {
                 return Ok(Response::Outdated);
             }
             let error = match self.send_once(request).await {

@@ -59,14 +59,6 @@ impl ItemStore {
     }
 }
 
-/// The key that an action has.
-pub(super) fn key_in(action: &Action) -> &Item {
-    match action {
-        Action::Put(key) | Action::Delete(key) => key,
-        Action::Update { key, .. } => key,
-    }
-}
-
 /// The item after this action, which has the item's key.
 pub(super) fn outcome(there: Option<&Item>, action: &Action) -> Option<Item> {
     match action {

@@ -37,10 +37,10 @@ impl Mover {
     }
 
     /// Its item is this one. What DynamoDB has refused already is not tried again.
-    pub(super) fn know_item(&mut self, job: &Job, item: Option<&Item>, refused: Option<&String>) {
+    pub(super) fn know_item(&mut self, job: &Job, item: Option<&Item>, refused: Option<String>) {
         let wanted = match (item, refused) {
             (None, _) => Ok(None),
-            (Some(_), Some(code)) => Err(QuarantineReason::Rejected(code.clone())),
+            (Some(_), Some(code)) => Err(QuarantineReason::Rejected(code)),
             (Some(item), None) => self.mapped(job, item),
         };
         (self.wanted, self.misfit) = match wanted {

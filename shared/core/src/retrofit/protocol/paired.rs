@@ -46,8 +46,8 @@ pub(in crate::retrofit) struct Paired {
     marked: Option<Place>,
     /// Does another item have the place that the last mover wants, and keep it?
     is_taken: bool,
-    /// The code with which DynamoDB has refused a write.
-    refused: Option<String>,
+    /// The item that DynamoDB has refused, with the code.
+    refused: Option<(SourceKey, String)>,
     /// It gives up if a place is taken.
     gives_up: bool,
     /// Something newer of the last mover is in the quarantine.
@@ -126,10 +126,7 @@ impl Paired {
             (GivingFence, Response::Rejected(_)) if self.left.as_mut().is_some_and(Place::drop_one) => {
                 self.write(job)
             }
-            (Writing, Response::Rejected(code)) if self.refused.is_none() => {
-                self.refused = Some(code);
-                self.read_row(job)
-            }
+            (Writing, Response::Rejected(code)) => self.charge(job, code),
             (_, Response::Rejected(code)) => self.goal.enter(job, QuarantineReason::Rejected(code)),
             (ReadingRow, Response::Item(row)) => self.know_row(job, row.as_ref()),
             (ReadingItem, Response::Item(item)) => self.know_item(job, item.as_ref()),
@@ -217,12 +214,14 @@ impl Paired {
     }
 
     fn know_item(&mut self, job: &Job, item: Option<&Item>) -> Turn {
-        if self.movers.len() > 1 {
-            return self.give_way(job, item);
-        }
         let refused = self.refused.clone();
         let mover = self.last();
-        mover.know_item(job, item, refused.as_ref());
+        let code = refused.filter(|(name, _)| *name == mover.name).map(|(_, code)| code);
+        mover.know_item(job, item, code);
+        if self.movers.len() > 1 {
+            return self.give_way(job);
+        }
+        let mover = self.last();
         self.left = mover.before(job).filter(|left| !mover.wants(&left.name));
         match &self.left {
             Some(left) => self.send_read(PairPhase::ReadingLeftRow, left.read_row(job)),
@@ -230,10 +229,9 @@ impl Paired {
         }
     }
 
-    /// The last mover has the place that its predecessor wants, and this is its item now.
-    fn give_way(&mut self, job: &Job, item: Option<&Item>) -> Turn {
+    /// The last mover has the place that its predecessor wants.
+    fn give_way(&mut self, job: &Job) -> Turn {
         let mover = self.last();
-        mover.know_item(job, item, None);
         let Some(wanted) = mover.place.as_ref().map(|place| place.name.clone()) else {
             return self.write(job);
         };
@@ -304,7 +302,8 @@ impl Paired {
         let place = mover.place.as_ref()?;
         // Until the other table was open, an item without the retrofit's mark is another program's.
         let is_unmarked = || place.item.as_ref().is_some_and(|item| !item.contains_key(OWNER_ATTRIBUTE));
-        if place.is_foreign(job) || (!job.rows_decide() && is_unmarked()) {
+        let is_left = self.left.as_ref().is_some_and(|left| left.name == place.name);
+        if place.is_foreign(job) || (!job.rows_decide() && !is_left && is_unmarked()) {
             return Some(QuarantineReason::Foreign);
         }
         self.is_taken.then_some(QuarantineReason::Collision)
@@ -345,6 +344,18 @@ impl Paired {
             }
         }
         self.send(job, PairPhase::Writing, writes)
+    }
+
+    /// DynamoDB does not say which item it refuses. The last one that was put is left out, then the one before it.
+    fn charge(&mut self, job: &Job, code: String) -> Turn {
+        let put = self.movers.len() - usize::from(self.obstacle(job).is_some());
+        match put.checked_sub(1).map(|at| self.movers[at].name.clone()) {
+            Some(name) => {
+                self.refused = Some((name, code));
+                self.read_row(job)
+            }
+            None => self.goal.enter(job, QuarantineReason::Rejected(code)),
+        }
     }
 
     /// Sends these writes together, while their generation is not sealed.

@@ -222,6 +222,40 @@ fn an_item_that_gives_way_and_does_not_fit_goes_into_quarantine() {
 }
 
 #[test]
+fn what_dynamodb_refuses_is_charged_to_the_item_itself() {
+    let with_note = |id: &str, who: &str| {
+        let mut item = event(id, who);
+        item.insert("note", AttributeValue::N("1".to_owned()));
+        item
+    };
+    // The item that gives way, then the one that takes the place.
+    for (notes, users, ended) in [
+        ("2", vec![("1", "r-joe"), ("3", "r-max")], TaskResult::Written),
+        ("3", vec![("1", "r-joe"), ("2", "r-max")], TaskResult::Written),
+        ("1", vec![("2", "r-joe"), ("3", "r-max")], TaskResult::Quarantined("item-too-large".to_owned())),
+    ] {
+        let mut tables = Tables::with(&[("1", "ann"), ("2", "joe"), ("3", "max")]);
+        tables.refuses = Some("note");
+        for (id, who) in [("1", "joe"), ("2", "max"), ("3", "zoe")] {
+            let item = if id == notes { with_note(id, who) } else { event(id, who) };
+            tables.put(TableRole::Source, item);
+        }
+        let moved = if notes == "1" { with_note("1", "joe") } else { event("1", "joe") };
+        assert_eq!(tables.carry("50", moved, |_| false), Some(ended), "{notes}");
+        assert_eq!((tables.users(), tables.rows_in("quarantine#rekeyed")), (users, 1), "{notes}");
+    }
+}
+
+#[test]
+fn an_item_takes_the_place_that_is_left_although_another_program_wrote_there() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+    let theirs = tables.job.mapping().target_item(&event("9", "ann")).unwrap().unwrap();
+    tables.put(TableRole::Target, theirs);
+    assert_eq!(tables.change(&[("1", "joe"), ("2", "ann")]), Some(TaskResult::Written));
+    assert_eq!(tables.users(), [("1", "r-joe"), ("2", "r-ann")]);
+}
+
+#[test]
 fn an_item_that_gives_way_leaves_another_programs_item_where_it_is() {
     let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
     let theirs = tables.job.mapping().target_item(&event("9", "max")).unwrap().unwrap();

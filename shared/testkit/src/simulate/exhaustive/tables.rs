@@ -7,7 +7,7 @@ use keyfold_core::value::Item;
 
 use super::super::mutant::{Weakened, weakened};
 use super::super::scenario::{NAMES, key, text};
-use super::super::store::{key_in, outcome, place};
+use super::super::store::{outcome, place};
 use super::super::{Mutant, Scenario};
 use super::hash::of_item;
 use super::open_task::Role;
@@ -100,7 +100,7 @@ impl<'s> Tables<'s> {
 
     /// The rows that a request touches.
     pub(super) fn touched(&mut self, request: &Request) -> Vec<usize> {
-        let mut row = |write: &Write| self.row(write.role, key_in(&write.action));
+        let mut row = |write: &Write| self.row(write.role, write.action.key());
         match request {
             Request::Get { role, key } => vec![self.row(*role, key)],
             Request::Write(write) => vec![row(write)],
@@ -136,7 +136,7 @@ impl<'s> Tables<'s> {
                     return Response::Written;
                 }
                 // Some responses carry the item that was met.
-                let there = self.get(write.role, key_in(&write.action), rows);
+                let there = self.get(write.role, write.action.key(), rows);
                 Response::Refused(match (role, there) {
                     (Role::Record { .. } | Role::Note { .. }, _) => ItemSeen::Unknown,
                     (_, None) => ItemSeen::Nothing,
@@ -175,13 +175,13 @@ impl<'s> Tables<'s> {
 
     /// Does its guard hold?
     fn holds(&mut self, write: &Write, rows: &Rows) -> bool {
-        let there = self.get(write.role, key_in(&write.action), rows);
+        let there = self.get(write.role, write.action.key(), rows);
         write.guard.holds(there)
     }
 
     /// Makes a write.
     fn carry(&mut self, write: &Write, rows: &mut Rows) {
-        let row = self.row(write.role, key_in(&write.action));
+        let row = self.row(write.role, write.action.key());
         let item = outcome(self.item(rows[row]), &write.action);
         rows[row] = self.kept(item);
     }

@@ -550,7 +550,7 @@ impl World {
         for write in writes {
             let partition = partition_of(write);
             if partition.starts_with("seal#") && self.forgets_seal(&write.action) {
-                self.bites += u64::from(self.row(super::super::store::key_in(&write.action)).is_some());
+                self.bites += u64::from(self.row(write.action.key()).is_some());
                 continue;
             }
             let is_moving = self.scene.layout != Layout::Fixed;
@@ -563,8 +563,8 @@ impl World {
             let mut write = write.clone();
             if is_moving && self.has(Mutant::FreedUnguarded) && is_freeing(&write, of_place) {
                 let there = match write.role {
-                    TableRole::Control => self.row(super::super::store::key_in(&write.action)),
-                    _ => self.at(other(lead), super::super::store::key_in(&write.action)),
+                    TableRole::Control => self.row(write.action.key()),
+                    _ => self.at(other(lead), write.action.key()),
                 };
                 self.bites += u64::from(!write.guard.holds(there));
                 write.guard = anything();
@@ -574,18 +574,18 @@ impl World {
                 continue;
             }
             if write.role == TableRole::Target && self.is_tidying_weakened(lead, Mutant::ItemUnguarded) {
-                let there = self.at(other(lead), super::super::store::key_in(&write.action));
+                let there = self.at(other(lead), write.action.key());
                 self.bites += u64::from(!write.guard.holds(there));
                 write.guard = anything();
             }
             if partition.starts_with("ledger#") && self.has(Mutant::NoRowGuard) {
-                let holds = write.guard.holds(self.row(super::super::store::key_in(&write.action)));
+                let holds = write.guard.holds(self.row(write.action.key()));
                 self.bites += u64::from(!holds);
                 write.guard = anything();
             }
             // It is deleted at once.
             if self.gives_fence(lead, &write) && self.bites(Mutant::FenceSkipped) {
-                write.action = Action::Delete(super::super::store::key_in(&write.action).clone());
+                write.action = Action::Delete(write.action.key().clone());
             }
             sent.push(write);
         }
@@ -605,7 +605,7 @@ impl World {
 }
 
 fn partition_of(write: &Write) -> String {
-    control_partition(super::super::store::key_in(&write.action))
+    control_partition(write.action.key())
 }
 
 /// Does it put an item into a table of the application's?

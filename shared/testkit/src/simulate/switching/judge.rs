@@ -141,8 +141,8 @@ impl World {
                 || self.is_of_others(write);
             if !is_known {
                 return Err(Violation::new(format!(
-                    "a late write of k{} to {:?} in turn {} is neither carried over nor noted, nor in quarantine",
-                    write.number, write.side, write.turn
+                    "a late write of k{} to {:?} in turn {}, record {}, is neither carried over nor noted, nor in quarantine",
+                    write.number, write.side, write.turn, write.at
                 )));
             }
         }

@@ -11,7 +11,6 @@ use keyfold_core::retrofit::{Request, Response, TableRole, TaskResult, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
-use super::super::store::key_in;
 use super::super::work::TaskOrigin;
 use super::filling::IN_FLIGHT_MS;
 use super::scene::{Jobs, index, is_asked};
@@ -587,7 +586,7 @@ impl World {
         let mut responses = Vec::with_capacity(writes.len());
         let mut notes = Vec::new();
         for write in writes {
-            let key = key_in(&write.action);
+            let key = write.action.key();
             let is_head =
                 [control::PARTITION, control::SORT].iter().all(|name| key.get(*name) == head_key.get(*name));
             responses.push(match is_head {

@@ -16,7 +16,6 @@ use keyfold_core::retrofit::{
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::scenario;
-use super::super::store::key_in;
 
 const TABLES: &str = r#"
 [tables.old]
@@ -342,7 +341,7 @@ fn asked_by(job: &Job, key: &Item) -> Option<String> {
     loop {
         match step {
             TaskStep::Send(Request::Transact(writes)) => {
-                return writes.last().map(|write| control_partition(key_in(&write.action)));
+                return writes.last().map(|write| control_partition(write.action.key()));
             }
             TaskStep::Send(_) => step = task.respond(job, Response::Item(None)),
             TaskStep::Done(_) => return None,

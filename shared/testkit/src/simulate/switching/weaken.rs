@@ -7,7 +7,7 @@ use keyfold_core::retrofit::{Action, ChangeRecord, Generation, Job, Pass, TableR
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
-use super::super::store::{key_in, outcome};
+use super::super::store::outcome;
 use super::carry::{anything, newest_fence};
 use super::scene::{Layout, control_partition, index, other};
 use super::work::Look;
@@ -113,7 +113,7 @@ impl World {
 
     /// Does a weakened protocol not ask for this seal?
     pub(super) fn forgets_seal(&self, seal: &Action) -> bool {
-        let generation = match key_in(seal).get(control::SORT) {
+        let generation = match seal.key().get(control::SORT) {
             Some(AttributeValue::S(number)) => number.parse().ok(),
             _ => None,
         };
@@ -174,7 +174,7 @@ impl World {
             if matches!(&write.action, Action::Put(item) if !is_wanted(item)) {
                 return false;
             }
-            let there = self.at(other(lead), key_in(&write.action));
+            let there = self.at(other(lead), write.action.key());
             outcome(there, &write.action).as_ref().map(natural) == there.map(natural)
         };
         self.is_tidying_weakened(lead, Mutant::EqualIsSkipped)
@@ -192,7 +192,7 @@ impl World {
         if !self.has(mutant) {
             return write;
         }
-        let there = self.at(Direction::Reverse, key_in(&write.action));
+        let there = self.at(Direction::Reverse, write.action.key());
         self.bites += u64::from(!write.guard.holds(there));
         Write { guard: anything(), ..write }
     }

@@ -41,7 +41,7 @@ impl Work {
 
     /// Is its process about to write for the first time since it slept?
     pub(super) fn wakes_to_write(&self) -> bool {
-        self.errand.sleeps_until > 0 && self.request.writes()
+        self.errand.sleeps_until > 0 && self.request.writes_items()
     }
 }
 

@@ -17,7 +17,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use super::super::Violation;
 use super::super::fault::{Fault, Hits, WriterAction, WriterActions};
 use super::super::mutant::Mutant;
-use super::super::store::{self, ItemStore, key_in, outcome};
+use super::super::store::{self, ItemStore, outcome};
 use super::super::work::{TaskOrigin, line, short};
 use super::fill::Fill;
 use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other, text};
@@ -765,7 +765,7 @@ impl World {
         for write in writes {
             let side = self.place(lead, write.role);
             let table = side.map_or(&self.scene.control_table, |side| self.model(side));
-            let item = (side, store::place(table, key_in(&write.action)));
+            let item = (side, store::place(table, write.action.key()));
             if items.contains(&item) {
                 return self.fail(format!("a transaction writes one item twice: {item:?}"));
             }
@@ -786,15 +786,15 @@ impl World {
     /// The item or row at the place of this write, for a job of this direction.
     pub(super) fn there(&self, lead: Direction, write: &Write) -> Option<&Item> {
         match self.place(lead, write.role) {
-            Some(side) => self.at(side, key_in(&write.action)),
-            None => self.row(key_in(&write.action)),
+            Some(side) => self.at(side, write.action.key()),
+            None => self.row(write.action.key()),
         }
     }
 
     /// Makes a write, whatever its guard says.
     pub(super) fn make(&mut self, lead: Direction, write: &Write) {
         let item = outcome(self.there(lead, write), &write.action);
-        let key = key_in(&write.action).clone();
+        let key = write.action.key().clone();
         match self.place(lead, write.role) {
             Some(side) => {
                 self.set(side, &key, item);
