@@ -42,7 +42,7 @@ async fn a_retrofit_in_its_second_epoch_writes_the_fences_of_that_one() {
     let function = Function::start("moved").await;
     function.answer(&[function.record("1", 9)]).await;
     let before = function.sender.head().await.unwrap();
-    let head = before.restarted(function.sender.job().mapping(), Some("arn:second")).unwrap();
+    let head = before.restarted(function.sender.job().mapping(), Some("arn:second"), None).unwrap();
     function.sender.store(&head, Some(&before)).await.unwrap();
     let mut record = function.record("1", 1);
     record["eventSourceARN"] = json!("arn:second");

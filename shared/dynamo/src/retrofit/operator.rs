@@ -286,6 +286,8 @@ fn place(role: TableRole) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use keyfold_core::manifest;
     use keyfold_core::retrofit::RATE_MAX;
 
@@ -305,15 +307,21 @@ from = "old"
 to = "new"
 "#;
 
-    #[tokio::test]
-    async fn an_operator_that_stood_still_reads_the_row_before_it_writes_items() {
-        use keyfold_core::retrofit::SequenceNumber;
+    async fn operator(endpoint: Endpoint, rate: Option<f64>) -> Operator {
+        let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
+        let mapping = Mapping::of(&model, "moved").unwrap();
+        let settings = Settings { endpoint, region: Some("us-east-1".to_owned()), ..Settings::default() };
+        Operator::new(&settings, &mapping, "control", PassOptions { rate, ..PassOptions::of(None) }).await
+    }
+
+    /// An operator whose process stood still, and the requests that it sends. The control table has no row of the retrofit: each response
+    /// is an empty object.
+    async fn one_that_stood_still() -> (Operator, Arc<Mutex<String>>) {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
-        // It has no row of the retrofit: each response is an empty object.
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = Endpoint::Plain(format!("http://{}", listener.local_addr().unwrap()));
-        let requests = std::sync::Arc::new(Mutex::new(String::new()));
-        let seen = std::sync::Arc::clone(&requests);
+        let requests = Arc::new(Mutex::new(String::new()));
+        let seen = Arc::clone(&requests);
         tokio::spawn(async move {
             while let Ok((mut connection, _)) = listener.accept().await {
                 let mut bytes = vec![0; 65_536];
@@ -323,12 +331,16 @@ to = "new"
                 connection.write_all(answer.as_bytes()).await.unwrap();
             }
         });
-        let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
-        let mapping = Mapping::of(&model, "moved").unwrap();
-        let settings = Settings { endpoint, region: Some("us-east-1".to_owned()), ..Settings::default() };
-        let operator = Operator::new(&settings, &mapping, "control", PassOptions::of(None)).await;
+        let operator = operator(endpoint, None).await;
+        (Operator { tables: operator.tables.of_former_row(), ..operator }, requests)
+    }
+
+    #[tokio::test]
+    async fn an_operator_that_stood_still_reads_the_row_before_it_writes_items() {
+        use keyfold_core::retrofit::SequenceNumber;
+        let (operator, requests) = one_that_stood_still().await;
         let key = serde_json::from_str(r#"{"id":{"S":"1"}}"#).unwrap();
-        let job = Job::new(mapping, Epoch::FIRST);
+        let job = Job::new(operator.mapping.clone(), Epoch::FIRST);
         let task = job.carry_now(&key, SequenceNumber::parse("7").unwrap());
         let Ok(Reply::Results(results)) = operator.carry(&job, &[task]).await else {
             panic!("the row is missing, which is a reason to write nothing")
@@ -339,9 +351,24 @@ to = "new"
     }
 
     #[tokio::test]
+    async fn an_operator_that_stood_still_writes_its_own_rows_and_none_of_an_item() {
+        use keyfold_core::retrofit::{Action, Guard, control};
+        let (operator, requests) = one_that_stood_still().await;
+        for (partition, response) in
+            [("retrofit#moved", Response::Written), ("ledger#moved#S:1", Response::Outdated)]
+        {
+            let action = Action::Put(control::key(partition, "row"));
+            let write = Write { role: TableRole::Control, action, guard: Guard::Absent };
+            let Ok(Reply::Responses(responses)) = operator.send(&[write]).await else {
+                panic!("{partition}")
+            };
+            assert_eq!(responses, [response], "{partition}");
+        }
+        assert_eq!(requests.lock().unwrap().matches("PutItem").count(), 1);
+    }
+
+    #[tokio::test]
     async fn only_an_endpoint_on_this_machine_has_no_limit_of_the_rate() {
-        let model = manifest::parse("keyfold.toml", MANIFEST).model.unwrap();
-        let mapping = Mapping::of(&model, "moved").unwrap();
         for (endpoint, given, rate) in [
             (Endpoint::Aws, None, None),
             (Endpoint::Aws, Some(50.0), Some(50.0)),
@@ -349,10 +376,8 @@ to = "new"
             (Endpoint::Plain("http://127.0.0.1:8000".to_owned()), None, Some(RATE_MAX)),
             (Endpoint::Plain("http://127.0.0.1:8000".to_owned()), Some(50.0), Some(50.0)),
         ] {
-            let settings = Settings { endpoint, region: Some("us-east-1".to_owned()), ..Settings::default() };
-            let passes = PassOptions { rate: given, ..PassOptions::of(None) };
-            let operator = Operator::new(&settings, &mapping, "control", passes).await;
-            assert_eq!(operator.passes.rate, rate, "{:?}, given {given:?}", settings.endpoint);
+            let operator = operator(endpoint.clone(), given).await;
+            assert_eq!(operator.passes.rate, rate, "{endpoint:?}, given {given:?}");
         }
     }
 }
