@@ -94,40 +94,34 @@ def _value_text(value: Mapping[str, Any]) -> str:
     return text(raw_to_typed(value))
 
 
-class _Shown(Dict[str, bool]):
-    """Whether an answer shows the attribute of a name. Items of a page have few different names, each of which is decided once."""
-
-    def __init__(self, only: Optional[List[str]], without: str, hidden: "frozenset[str]") -> None:
-        super().__init__()
-        self._only, self._without, self._hidden = only, without, hidden
-
-    def __missing__(self, name: str) -> bool:
-        is_shown = name not in self._hidden if self._only is None else name in self._only
-        self[name] = is_shown and not name.startswith(self._without)
-        return self[name]
-
-
 def shown_answer(
     found: Dict[str, Any], kept: List[Mapping[str, Any]], plain: bool, hidden: "frozenset[str]"
 ) -> Dict[str, Any]:
     """The core's answer with its items, without hidden attributes."""
     only, without = found.pop("only"), found.pop("without")
+    # Most items of a page have the same attributes: for each set of names it is decided once which are shown.
+    decided: Dict[Tuple[str, ...], List[str]] = {}
 
-    shown = _Shown(only, without, hidden)
+    def names_of(item: Mapping[str, Any]) -> List[str]:
+        names = tuple(item)
+        shown = decided.get(names)
+        if shown is None:
+            asked = [name for name in names if (name not in hidden if only is None else name in only)]
+            shown = decided[names] = [name for name in asked if not name.startswith(without)]
+        return shown
 
-    def part(item: Mapping[str, Any]) -> Dict[str, Any]:
-        return {name: value for name, value in item.items() if shown[name]}
+    def shown_of(item: Mapping[str, Any]) -> Dict[str, Any]:
+        if plain:
+            return {name: item[name] for name in names_of(item)}
+        # `from_typed_item` of the part, without making that.
+        return {
+            name: value["S"] if "S" in (value := item[name]) else from_typed(value) for name in names_of(item)
+        }
 
     def whole(item: Mapping[str, Any]) -> Dict[str, Any]:
-        return shown_item(part(item), plain)
+        return shown_item({name: item[name] for name in names_of(item)}, plain)
 
-    def of_client(item: Mapping[str, Any]) -> Dict[str, Any]:
-        if plain:
-            return part(item)
-        # `from_typed_item` of the part, without making that.
-        return {name: value["S"] if "S" in value else from_typed(value) for name, value in item.items() if shown[name]}
-
-    found["items"] = [of_client(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
+    found["items"] = [shown_of(kept[item]) if isinstance(item, int) else whole(item) for item in found["items"]]
     return found
 
 
