@@ -346,7 +346,7 @@ impl Paired {
         self.send(job, PairPhase::Writing, writes)
     }
 
-    /// DynamoDB does not say which item it refuses. The last one that was put is left out, then the one before it.
+    /// DynamoDB does not say which item it refuses. The last item that was put is left out, then its predecessor.
     fn charge(&mut self, job: &Job, code: String) -> Turn {
         let put = self.movers.len() - usize::from(self.obstacle(job).is_some());
         match put.checked_sub(1).map(|at| self.movers[at].name.clone()) {
