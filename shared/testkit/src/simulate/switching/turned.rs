@@ -50,14 +50,19 @@ impl World {
         let of_late = self.late.iter().filter(|write| write.side == side && write.number == number);
         let intact = of_late.map(|write| (&write.key, &write.sequence)).next_back() == newest;
         // A limit of the protocol: an old copy can pass for the retrofit's own item.
-        let own = self.copied_late[number] && intact;
+        let stream = &self.streams[index(side)];
+        let last_at = |key: &Item| stream.iter().rfind(|record| record.record.key == *key);
+        let copied = self.copied_late[number];
+        let is_copy = |write: &LateWrite| {
+            copied && last_at(&write.key).is_some_and(|last| last.record.sequence == write.sequence)
+        };
         let early: Vec<&mut LateWrite> = self
             .late
             .iter_mut()
             .filter(|write| write.side == side && write.number == number)
             .filter(|write| {
                 let unseen = write.visible_at > looked && (from.is_none() || intact);
-                write.turn > looked || unseen || own
+                write.turn > looked || unseen || is_copy(write)
             })
             .collect();
         if early.last().is_some_and(|write| write.new == there) {
