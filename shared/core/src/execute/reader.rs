@@ -172,7 +172,7 @@ fn with_looked_at(
         }
     };
     shown.iter().for_each(|name| add(name));
-    // One access after the other needs no order of its own.
+    // Items are compared only where several accesses are merged or sorted.
     if !plan.count && plan.delivery != Delivery::Sequential {
         plan.order.iter().for_each(|by| add(&by.attribute));
     }

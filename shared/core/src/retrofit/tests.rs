@@ -700,6 +700,9 @@ fn a_ledger_is_tidied_without_tombstones_and_asks_for_its_seal_from_then_on() {
     // Sealed: a worker that knows the next generation repeats it. Otherwise only what did not hold is looked at again.
     let sealed = task.clone().respond(&job, Response::Cancelled(vec![true, true, true, false]));
     assert_eq!(sealed, TaskStep::Done(TaskResult::Busy));
+    // It has no entry of the quarantine that could be the reason.
+    let replaced = task.clone().respond(&job, Response::Cancelled(vec![true, true, false, true]));
+    assert!(matches!(replaced, TaskStep::Send(Request::Get { .. })));
     let again = task.respond(&job, Response::Cancelled(vec![false, true, true, true]));
     assert!(matches!(again, TaskStep::Send(Request::Get { .. })));
 }

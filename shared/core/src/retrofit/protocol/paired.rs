@@ -329,7 +329,7 @@ impl Paired {
             self.marked = Some(marked);
             return self.send(job, PairPhase::GivingFence, writes);
         }
-        // With the quarantine's entry: after a crash in between, an item would be neither there nor in the other table.
+        // An item that has no place enters the quarantine in the same transaction: after a crash in between it would be in neither.
         let mut writes = Vec::new();
         for (at, mover) in self.movers.iter().enumerate() {
             let (fence, left) = match at {

@@ -171,6 +171,17 @@ impl Tables {
         users
     }
 
+    /// The row of this user's place names the item with this id, whose own row does not name that place.
+    fn name_in_place_row(&mut self, id: &str, who: &str) {
+        let mapping = self.job.mapping().clone();
+        let place = mapping.target_item(&event(id, who)).unwrap().unwrap();
+        let holder = self.key(TableRole::Source, &event(id, who));
+        let row = LedgerRow { target: Some(holder), ..LedgerRow::new(Fence::of_scan(Epoch::FIRST)) };
+        let name = SourceKey::of(mapping.target(), &place).unwrap();
+        let key = self.key(TableRole::Target, &place);
+        self.respond(Request::Write(row.put_place(None, &mapping, &name, &key)));
+    }
+
     /// The items of these users, carried over one by one.
     fn with(users: &[(&str, &str)]) -> Tables {
         let mut tables = Tables::tidy();
@@ -204,6 +215,14 @@ fn an_item_that_gives_way_moves_with_the_one_that_takes_its_place() {
 }
 
 #[test]
+fn a_place_whose_row_alone_names_an_item_that_moves_already_is_free() {
+    let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
+    tables.name_in_place_row("1", "zoe");
+    assert_eq!(tables.change(&[("1", "joe"), ("2", "zoe")]), Some(TaskResult::Written));
+    assert_eq!(tables.users(), [("1", "r-joe"), ("2", "r-zoe")]);
+}
+
+#[test]
 fn an_item_keeps_its_place_and_the_one_that_wants_it_goes_into_quarantine() {
     let mut tables = Tables::with(&[("1", "ann"), ("2", "joe")]);
     let result = tables.change(&[("1", "joe")]);
@@ -228,7 +247,7 @@ fn what_dynamodb_refuses_is_charged_to_the_item_itself() {
         item.insert("note", AttributeValue::N("1".to_owned()));
         item
     };
-    // The item that gives way, then the one that takes the place.
+    // Items 1, 2 and 3 move together; this one is refused.
     for (notes, users, ended) in [
         ("2", vec![("1", "r-joe"), ("3", "r-max")], TaskResult::Written),
         ("3", vec![("1", "r-joe"), ("2", "r-max")], TaskResult::Written),
@@ -485,14 +504,8 @@ fn until_the_target_was_open_an_item_there_without_a_mark_is_another_programs() 
 #[test]
 fn a_place_whose_row_alone_names_an_item_is_free() {
     let mut tables = Tables::tidy();
-    let mapping = tables.job.mapping().clone();
     tables.put(TableRole::Source, event("2", "ann"));
-    let place = mapping.target_item(&event("1", "ann")).unwrap().unwrap();
-    let holder = tables.key(TableRole::Source, &event("2", "ann"));
-    let row = LedgerRow { target: Some(holder), ..LedgerRow::new(Fence::of_scan(Epoch::FIRST)) };
-    let name = SourceKey::of(mapping.target(), &place).unwrap();
-    let key = tables.key(TableRole::Target, &place);
-    tables.respond(Request::Write(row.put_place(None, &mapping, &name, &key)));
+    tables.name_in_place_row("2", "ann");
     assert_eq!(tables.write("1", "ann", |_| false), Some(TaskResult::Written));
 }
 

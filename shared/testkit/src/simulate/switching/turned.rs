@@ -76,7 +76,7 @@ impl World {
         };
         for write in late.into_iter().skip(arrived) {
             let Published { record, visible_at, dealt_with, .. } = &self.streams[index(former)][write.at];
-            // A function has carried the item over as it was then; what was written to it since has a record of its own.
+            // A function has carried the item over already. Each later write has its own record.
             if *dealt_with {
                 continue;
             }

@@ -39,7 +39,7 @@ impl Work {
         self.errand.sleeps_until > turns
     }
 
-    /// Is its process about to write for the first time since it slept?
+    /// Is its process about to write an item, or the row of one, for the first time since it slept?
     pub(super) fn wakes_to_write(&self) -> bool {
         self.errand.sleeps_until > 0 && self.request.writes_items()
     }
