@@ -84,10 +84,12 @@ impl Place {
         self.item.as_ref().filter(|item| self.is_written_here(job, item)).and_then(Fence::on)
     }
 
-    /// A fence that is above all that the retrofit has put here, whichever item that was of.
+    /// A fence that is above all that the retrofit has put here, whichever item that was of, and above the one of a copy that another
+    /// program has moved here.
     fn next_shown(&self, fence: &Fence) -> Fence {
-        let above = self.row.as_ref().and_then(|row| row.shown.as_ref()).map(Fence::repaired);
-        above.into_iter().fold(fence.clone(), Fence::max)
+        let shown = self.row.as_ref().and_then(|row| row.shown.clone());
+        let there = self.item.as_ref().and_then(Fence::on);
+        [shown, there].iter().flatten().map(Fence::repaired).fold(fence.clone(), Fence::max)
     }
 
     /// The writes that put an item of the open table here.

@@ -370,6 +370,26 @@ fn an_item_that_another_program_moves_with_its_marks_is_late() {
 }
 
 #[test]
+fn the_fence_on_a_copy_that_another_program_moved_is_higher_than_its_own() {
+    let mut tables = Tables::tidy();
+    tables.write("2", "joe", |_| false);
+    let mut moved = tables.all(TableRole::Target)[0].clone();
+    moved.insert("accessedBy", AttributeValue::S("max".to_owned()));
+    moved.insert("pk", AttributeValue::S("r-max".to_owned()));
+    tables.put(TableRole::Target, moved.clone());
+    let change = ChangeRecord {
+        key: tables.key(TableRole::Target, &moved),
+        new: Some(moved.clone()),
+        ..record("90", "1", None)
+    };
+    let late = tables.job.late(&change, Epoch::FIRST);
+    assert_eq!(tables.play(late, |tables| tables.marked().is_some()), None);
+    let own = ChangeRecord { new: tables.marked(), old: Some(moved), ..change };
+    let own = ChangeRecord { sequence: record("91", "1", None).sequence, ..own };
+    assert_eq!(tables.play(tables.job.late(&own, Epoch::FIRST), |_| false), Some(TaskResult::Superseded));
+}
+
+#[test]
 fn an_item_without_room_for_a_mark_loses_attributes_before_it_is_deleted() {
     let mut tables = Tables::tidy();
     tables.write("1", "ann", |_| false);
