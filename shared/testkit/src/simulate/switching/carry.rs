@@ -28,6 +28,8 @@ const SLEEP_TURNS: (usize, usize) = (30, 400);
 const BATCH_MAX: usize = 3;
 /// The attempts after which a sender gives up.
 const ATTEMPTS_MAX: u8 = 4;
+/// Tasks of one colliding item write its row again, each against all others: with more of them a history does not end in time.
+const REPAIRS_MAX: usize = 16;
 /// Where a job keeps versions, if its writes ask for a seal.
 fn tracking_of(job: &Job) -> Option<Tracking> {
     job.generation().map(|_| job.tracking())
@@ -211,6 +213,9 @@ impl World {
 
     /// A person takes an entry out of the quarantine, or repairs an item, as long as that may be done.
     pub(super) fn repair(&mut self) {
+        if self.works.len() >= REPAIRS_MAX {
+            return;
+        }
         let switched = self.head.phase == Phase::Reversed;
         let forward = switched && self.bites(Mutant::RepairsForward);
         let phase = if forward { Phase::Tidy } else { self.head.phase };
