@@ -35,10 +35,18 @@ const WIDE: &str = r##"{"PK":{"S":"o#2"},"total":{"N":"12345"}}"##;
 
 /// A switch where the scan of the source has these pages.
 fn switched(pages: &[&[&str]], switch: Switch) -> (World, Outcome) {
+    switched_from(Phase::Tidy, pages, switch)
+}
+
+fn switched_from(phase: Phase, pages: &[&[&str]], switch: Switch) -> (World, Outcome) {
     let parsed = parse("keyfold.toml", SHOP);
     let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
     let mut world = World::of(Mapping::of(&model, "moved").unwrap());
     compared(&mut world);
+    if phase == Phase::CutOver {
+        let head = world.head();
+        assert_eq!(world.put(&head.to(phase).unwrap().store(Some(&head))), Response::Written);
+    }
     let mut pages = pages.iter();
     let outcome = played(&mut world, Command::Switch(switch), |_, _, effect| {
         let Effect::Page { of: PageSource::Scan(TableRole::Source), .. } = effect else { return None };
@@ -52,10 +60,11 @@ fn switched(pages: &[&[&str]], switch: Switch) -> (World, Outcome) {
 
 #[test]
 fn an_entity_that_cannot_come_back_is_named_before_anything_is_written() {
-    for check in [false, true] {
-        let (world, outcome) = switched(&[&[CUSTOMER, WIDE]], Switch { check, ..by_policy() });
+    for (phase, check) in [(Phase::Tidy, false), (Phase::Tidy, true), (Phase::CutOver, false)] {
+        let switch = Switch { check, ..by_policy() };
+        let (world, outcome) = switched_from(phase, &[&[CUSTOMER, WIDE]], switch);
         assert_eq!((outcome.end, &*outcome.code), (End::Refused, "entity-without-way-back"));
-        assert_eq!((outcome.open, world.head().phase), (OpenTable::Source, Phase::Tidy));
+        assert_eq!((outcome.open, world.head().phase), (OpenTable::Source, phase));
         let text = outcome.text();
         assert!(text.contains("1 of entity `order` (`item-key-not-foldable`), for example"), "{text}");
         assert!(!world.effects.iter().any(|effect| ["send", "set-policy", "pass"].contains(effect)));
