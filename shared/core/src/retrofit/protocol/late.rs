@@ -16,7 +16,7 @@ use super::row::LedgerRow;
 use super::rowed::Rowed;
 use super::turn::Turn;
 use crate::condition::Comparison;
-use crate::retrofit::attributes::{OWN_ATTRIBUTES, REMOVING_ATTRIBUTE};
+use crate::retrofit::attributes::{OWN_ATTRIBUTES, REMOVING_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use crate::retrofit::control::{self, SORT};
 use crate::retrofit::fence::{Epoch, Fence};
 use crate::retrofit::job::Job;
@@ -235,7 +235,10 @@ impl Late {
             (Some(wanted), Some(new)) => same_item(wanted, new, &OWN_ATTRIBUTES),
             // The retrofit carries neither the old nor the new item (`only`).
             (None, Some(new)) => !job.mapping().may_take(new) && self.was_not_taken(job),
-            (Some(_), None) => false,
+            // A tombstone that was swept: no item went.
+            (Some(_), None) => {
+                self.record.old.as_ref().is_some_and(|old| old.contains_key(TOMBSTONE_ATTRIBUTE))
+            }
         }
     }
 

@@ -131,26 +131,32 @@ fn a_scan_in_a_new_epoch_raises_the_fence_of_what_is_the_same() {
     assert!(LedgerRow::read(put_item(row)).unwrap().fence > before);
 }
 
+/// What the target's first deletion leads to, while the source has the item.
+fn first_deletion(kind: ChangeKind, old: Item) -> TaskStep {
+    let (job, item) = (rowed(1), event("1", "joe"));
+    let key = job.mapping().target().key_of(&item).unwrap();
+    let record = ChangeRecord { key, kind, old: Some(old), ..record("5", "1", None) };
+    read(&job, job.late(&record, Epoch::FIRST), [None, None, Some(item)])
+}
+
 /// DynamoDB deletes an item of each table when its time is over, at another time: the open table may have it still.
 #[test]
 fn a_deletion_by_time_to_live_is_no_late_write() {
-    let job = rowed(1);
-    let item = event("1", "joe");
-    let first_write = |expired| {
-        let record = ChangeRecord {
-            sequence: SequenceNumber::parse("5").unwrap(),
-            key: job.mapping().target().key_of(&item).unwrap(),
-            kind: ChangeKind::Remove { expired },
-            old: Some(item.clone()),
-            new: None,
-        };
-        read(&job, job.late(&record, Epoch::FIRST), [None, None, Some(item.clone())])
-    };
-    let TaskStep::Send(Request::Write(note)) = first_write(false) else {
+    let first = |expired| first_deletion(ChangeKind::Remove { expired }, event("1", "joe"));
+    let TaskStep::Send(Request::Write(note)) = first(false) else {
         panic!("a deletion of a writer is noted")
     };
     let Action::Put(row) = note.action else { panic!("a row is put") };
     assert_eq!(control::text(&row, control::PARTITION), Some("late#moved"));
     // The item is made what the open table says, as after every change of the closed one.
-    assert!(matches!(first_write(true), TaskStep::Send(Request::Get { .. })), "nothing is noted");
+    assert!(matches!(first(true), TaskStep::Send(Request::Get { .. })), "nothing is noted");
+}
+
+/// Tombstones of the first phase have no row, and tidying deletes them: the source may have the item again by then.
+#[test]
+fn the_sweep_of_a_tombstone_is_no_late_write() {
+    let mut tombstone = event("1", "joe");
+    tombstone.insert(attributes::TOMBSTONE_ATTRIBUTE, AttributeValue::Bool(true));
+    let swept = first_deletion(ChangeKind::Remove { expired: false }, tombstone);
+    assert_eq!(swept, TaskStep::Done(TaskResult::Unchanged));
 }
