@@ -4,7 +4,7 @@
 //! A history has writers, streams with shards, the functions' invocations, and operators: drivers of core's own operator. All of them take
 //! turns, one request at a time, in an order that the seed draws; faults are switched on and off for each history.
 //!
-//! - [`scenario`] is the retrofit of histories that fill, one for each protocol; `store` are tables in memory;
+//! - `scenario` is the retrofit of histories that fill, one for each protocol; `store` are tables in memory;
 //! - `switching` plays the histories: a target is filled or keys are folded in place; writers move there and back; the retrofit is finished;
 //! - [`fault`] is what goes wrong around the protocol, [`mutant`] how the protocol itself is weakened;
 //! - [`campaign`] plays many histories, on several threads;
@@ -15,7 +15,7 @@ pub mod exhaustive;
 pub mod fault;
 pub mod mutant;
 mod outcome;
-pub mod scenario;
+mod scenario;
 mod store;
 mod switching;
 mod work;
@@ -25,19 +25,5 @@ pub use exhaustive::{Bounds, Orders, Walked, exhaust};
 pub use fault::{Fault, Hits, WriterAction, WriterActions};
 pub use mutant::Mutant;
 pub use outcome::{History, Violation};
-pub use scenario::{HistoryKind, Scenario};
-
-impl HistoryKind {
-    /// Is the history of this seed of this kind?
-    pub fn has(&self, seed: u64) -> bool {
-        match self {
-            HistoryKind::Fill(_) => true,
-            HistoryKind::Switch { ledger } => switching::has_ledger(seed) == *ledger,
-        }
-    }
-}
-
-/// Plays the history of this seed.
-pub fn history(kind: &HistoryKind, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
-    switching::history(*kind, seed, mutant, trace)
-}
+pub use scenario::HistoryKind;
+pub use switching::history;

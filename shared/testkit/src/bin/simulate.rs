@@ -44,8 +44,8 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::from(2);
     };
-    let chosen = HistoryKind::NAMES.iter().filter(|name| name.starts_with(&arguments.protocol));
-    let kinds: Kinds = chosen.filter_map(|name| Some((HistoryKind::named(name)?, *name))).collect();
+    let chosen = HistoryKind::ALL.into_iter().filter(|(_, name)| name.starts_with(&arguments.protocol));
+    let kinds: Kinds = chosen.collect();
     if kinds.is_empty() {
         println!("{USAGE}");
         return ExitCode::from(2);

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use keyfold_core::retrofit::Protocol;
 
-use super::{Mutant, Scenario, Violation};
+use super::{Mutant, Violation};
 pub use compact_state::Bounds;
 pub use task_table::Orders;
 
@@ -45,8 +45,8 @@ enum End {
     TooMany,
 }
 
-struct Walk<'s> {
-    tasks: TaskTable<'s>,
+struct Walk {
+    tasks: TaskTable,
     bounds: Bounds,
     /// For each state: in how many ways it goes on to an end.
     ways: HashMap<u64, f64>,
@@ -59,8 +59,7 @@ struct Walk<'s> {
 
 /// Walks the interleavings of this protocol, from tables in which both source items exist.
 pub fn exhaust(protocol: Protocol, bounds: Bounds, orders: Orders, mutant: Option<Mutant>) -> Walked {
-    let scenario = Scenario::of(protocol);
-    let mut walk = Walk::new(TaskTable::new(&scenario, mutant, orders), bounds, true);
+    let mut walk = Walk::new(TaskTable::new(protocol, mutant, orders), bounds, true);
     let ended = walk.from(&CompactState::new(&walk.tasks, bounds));
     let mut walked = Walked { states: walk.ways.len(), ends: walk.ends.len(), ..Walked::default() };
     match ended {
@@ -74,8 +73,8 @@ pub fn exhaust(protocol: Protocol, bounds: Bounds, orders: Orders, mutant: Optio
     walked
 }
 
-impl<'s> Walk<'s> {
-    fn new(tasks: TaskTable<'s>, bounds: Bounds, checked: bool) -> Walk<'s> {
+impl Walk {
+    fn new(tasks: TaskTable, bounds: Bounds, checked: bool) -> Walk {
         Walk { tasks, bounds, ways: HashMap::new(), ends: HashSet::new(), checked, path: Vec::new() }
     }
 
@@ -121,8 +120,7 @@ mod tests {
         bounds: Bounds,
         orders: Orders,
     ) -> (HashSet<u64>, usize) {
-        let scenario = Scenario::of(protocol);
-        let mut walk = Walk::new(TaskTable::new(&scenario, mutant, orders), bounds, false);
+        let mut walk = Walk::new(TaskTable::new(protocol, mutant, orders), bounds, false);
         assert!(walk.from(&CompactState::new(&walk.tasks, bounds)).is_ok());
         (walk.ends, walk.ways.len())
     }

@@ -143,9 +143,15 @@ pub type WriterActions = [u64; WriterAction::ALL.len()];
 /// The faults of one history, and how often each was hit.
 #[derive(Debug, Clone)]
 pub(super) struct Faults {
-    on: u64,
+    pub(super) on: u64,
     pub(super) hits: Hits,
     pub(super) writer_actions: WriterActions,
+}
+
+impl Default for Faults {
+    fn default() -> Faults {
+        Faults { on: 0, hits: [0; Fault::ALL.len()], writer_actions: [0; WriterAction::ALL.len()] }
+    }
 }
 
 impl Faults {
@@ -158,17 +164,12 @@ impl Faults {
             1 => u64::MAX,
             _ => on,
         };
-        Faults { on, hits: [0; Fault::ALL.len()], writer_actions: [0; WriterAction::ALL.len()] }
+        Faults { on, ..Faults::default() }
     }
 
     /// Is it on?
     pub(super) fn is_on(&self, fault: Fault) -> bool {
         self.on & (1 << fault as u64) != 0
-    }
-
-    /// Is any on?
-    pub(super) fn are_on(&self) -> bool {
-        self.on != 0
     }
 
     /// Notes that it was hit.
@@ -190,22 +191,10 @@ impl Faults {
         strikes
     }
 
-    /// From now on only throttling happens. Returns what there was.
-    pub(super) fn calm(&mut self) -> u64 {
+    /// From now on only throttling happens.
+    pub(super) fn calm(&mut self) {
         let throttling = [Fault::ThrottleTable, Fault::ThrottleIndex, Fault::ThrottleAccount];
         let kept = throttling.iter().fold(0, |kept, fault| kept | 1 << *fault as u64);
-        let on = self.on;
         self.on &= kept;
-        on
-    }
-
-    /// What there was happens again.
-    pub(super) fn restore(&mut self, on: u64) {
-        self.on = on;
-    }
-
-    /// None happens from now on.
-    pub(super) fn end(&mut self) {
-        self.on = 0;
     }
 }

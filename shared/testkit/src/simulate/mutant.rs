@@ -4,10 +4,10 @@ use keyfold_core::condition::{Comparison, Path};
 use keyfold_core::query::Condition;
 use keyfold_core::retrofit::attributes::{FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, TOMBSTONE_ATTRIBUTE};
 use keyfold_core::retrofit::{Action, Guard, Protocol, TableRole, Write, control};
-use keyfold_core::value::{AttributeValue, Item};
 
 use super::fault::named;
 use super::scenario::HistoryKind;
+use super::store::control_partition;
 use super::work::TaskOrigin;
 
 named! {
@@ -301,20 +301,9 @@ impl Mutant {
     }
 }
 
-/// The request of a weakened protocol in place of a write.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one lives at a time, and a box would cost each write an allocation"
-)]
-pub(super) enum Weakened {
-    /// This.
-    Write(Write),
-    /// Nothing, and it is taken for written.
-    Nothing,
-}
-
-/// What becomes of a write; `None` if it stays as it is.
-pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Option<Weakened> {
+/// What a weakened protocol sends in place of a write; `None` inside if it sends nothing and takes the write for written. `None` if the write
+/// stays as it is.
+pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Option<Option<Write>> {
     let is_target = write.role == TableRole::Target;
     let put = match &write.action {
         Action::Put(item) => Some(item),
@@ -323,7 +312,7 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
     let has = |name: &str| is_target && put.is_some_and(|item| item.contains_key(name));
     match mutant {
         Mutant::NoTombstone if has(TOMBSTONE_ATTRIBUTE) => {
-            put.map(|item| Weakened::Write(Write { action: Action::Delete(item.clone()), ..write.clone() }))
+            put.map(|item| Some(Write { action: Action::Delete(item.clone()), ..write.clone() }))
         }
         Mutant::NoGuard if is_target && put.is_some() => unguarded(write),
         Mutant::NoOwner if has(OWNER_ATTRIBUTE) => unguarded(write),
@@ -333,14 +322,14 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
             over_ours(write)
         }
         Mutant::DiscardReplayed if kind == TaskOrigin::Replay => unguarded(write),
-        Mutant::NoLedger if is_row(write, "ledger#") => Some(Weakened::Nothing),
+        Mutant::NoLedger if is_row(write, "ledger#") => Some(None),
         Mutant::LedgerUnguarded if is_row(write, "ledger#") => unguarded(write),
-        Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(Weakened::Nothing),
-        Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(Weakened::Nothing),
+        Mutant::NoQuarantine if is_row(write, "quarantine#") => Some(None),
+        Mutant::OldStays if is_target && matches!(write.action, Action::Delete(_)) => Some(None),
         Mutant::StaleKeyStays => match &write.action {
             Action::Update { key, set, remove } if !remove.is_empty() => {
                 let action = Action::Update { key: key.clone(), set: set.clone(), remove: Vec::new() };
-                Some(Weakened::Write(Write { action, ..write.clone() }))
+                Some(Some(Write { action, ..write.clone() }))
             }
             _ => None,
         },
@@ -355,17 +344,17 @@ pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Optio
     }
 }
 
-fn guarded(write: &Write, guard: Guard) -> Option<Weakened> {
-    Some(Weakened::Write(Write { guard, ..write.clone() }))
+fn guarded(write: &Write, guard: Guard) -> Option<Option<Write>> {
+    Some(Some(Write { guard, ..write.clone() }))
 }
 
 /// The same write, whatever is there.
-fn unguarded(write: &Write) -> Option<Weakened> {
+fn unguarded(write: &Write) -> Option<Option<Write>> {
     guarded(write, Guard::AbsentOr(Condition::All(Vec::new())))
 }
 
 /// The same write, over whatever the retrofit has put there.
-fn over_ours(write: &Write) -> Option<Weakened> {
+fn over_ours(write: &Write) -> Option<Option<Write>> {
     let has = |name: &str| Condition::Is(Path::attribute(name), Comparison::Exists(true));
     let ours = [FENCE_ATTRIBUTE, OWNER_ATTRIBUTE, control::FENCE].map(has);
     guarded(write, Guard::AbsentOr(Condition::Any(ours.to_vec())))
@@ -373,9 +362,6 @@ fn over_ours(write: &Write) -> Option<Weakened> {
 
 /// Does it put a row whose partition key begins so into the control table?
 fn is_row(write: &Write, prefix: &str) -> bool {
-    let begins = |row: &Item| match row.get(control::PARTITION) {
-        Some(AttributeValue::S(partition)) => partition.starts_with(prefix),
-        _ => false,
-    };
-    write.role == TableRole::Control && matches!(&write.action, Action::Put(row) if begins(row))
+    write.role == TableRole::Control
+        && matches!(&write.action, Action::Put(row) if control_partition(row).starts_with(prefix))
 }

@@ -1,10 +1,7 @@
 //! The scene of a history: a retrofit of one of the three protocols, and items of a tiny alphabet.
 
-use std::collections::HashMap;
-
 use keyfold_core::manifest::parse;
-use keyfold_core::model::Table;
-use keyfold_core::retrofit::{Epoch, Job, Mapping, Protocol, TableRole, control};
+use keyfold_core::retrofit::{Mapping, Protocol};
 use keyfold_core::value::{AttributeValue, Item};
 
 use crate::generate::Random;
@@ -49,18 +46,14 @@ from = "same"
 to = "same"
 "#;
 
-/// The most source keys.
-pub const KEYS_MAX: usize = 4;
-/// The source keys.
-pub const NAMES: [&str; KEYS_MAX] = ["k0", "k1", "k2", "k3"];
 /// The attribute that is folded in place.
-pub const FOLDED: &str = "byBoth_pk";
+pub(super) const FOLDED: &str = "byBoth_pk";
 /// A text that makes a key too long.
 const LONG: usize = 2_050;
 /// A text that makes a source item so large that there is no room for anything else on it.
 const HUGE: usize = 409_575;
 /// The text of an item that the target's table refuses.
-pub const REFUSED: &str = "refused";
+pub(super) const REFUSED: &str = "refused";
 
 /// What histories are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,83 +69,49 @@ pub enum HistoryKind {
 
 impl HistoryKind {
     /// Every one, with its name.
-    pub const NAMES: [&str; 5] = ["in-place", "fenced", "ledger", "switch-fenced", "switch-ledger"];
-
-    /// The one with this name.
-    pub fn named(name: &str) -> Option<HistoryKind> {
-        Some(match name {
-            "in-place" => HistoryKind::Fill(Protocol::InPlace),
-            "fenced" => HistoryKind::Fill(Protocol::Fenced),
-            "ledger" => HistoryKind::Fill(Protocol::Ledger),
-            "switch-fenced" => HistoryKind::Switch { ledger: false },
-            "switch-ledger" => HistoryKind::Switch { ledger: true },
-            _ => return None,
-        })
-    }
-}
-
-/// A retrofit's job and tables.
-pub struct Scenario {
-    /// Its protocol.
-    pub protocol: Protocol,
-    /// Its job, in the first epoch.
-    pub job: Job,
-    control: Table,
-}
-
-impl Scenario {
-    /// The retrofit with this protocol.
-    pub fn of(protocol: Protocol) -> Scenario {
-        let job = Job::new(mapping(protocol, false), Epoch::FIRST);
-        Scenario { protocol, job, control: control::table("control") }
-    }
-
-    /// Where this place is, and its table: in place, the target is the source.
-    pub(super) fn table(&self, place: TableRole) -> (TableRole, &Table) {
-        match place {
-            TableRole::Control => (place, &self.control),
-            TableRole::Target if self.protocol != Protocol::InPlace => (place, self.job.mapping().target()),
-            TableRole::Source | TableRole::Target => (TableRole::Source, self.job.mapping().source()),
-        }
-    }
+    pub const ALL: [(HistoryKind, &'static str); 5] = [
+        (HistoryKind::Fill(Protocol::InPlace), "in-place"),
+        (HistoryKind::Fill(Protocol::Fenced), "fenced"),
+        (HistoryKind::Fill(Protocol::Ledger), "ledger"),
+        (HistoryKind::Switch { ledger: false }, "switch-fenced"),
+        (HistoryKind::Switch { ledger: true }, "switch-ledger"),
+    ];
 }
 
 /// The mapping of the retrofit with this protocol, or that of its mended manifest.
 pub(super) fn mapping(protocol: Protocol, mended: bool) -> Mapping {
     let tables = if mended { TABLES.replace("{a}-{b}", "{b}-{a}") } else { TABLES.to_owned() };
-    let parsed = parse("simulate.toml", &tables);
-    let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
     let name = match protocol {
         Protocol::InPlace => "inPlace",
         Protocol::Fenced => "fenced",
         Protocol::Ledger => "ledger",
     };
-    let Ok(mapping) = Mapping::of(&model, name) else { unreachable!("it is in the text above") };
+    let mapping = mapping_of(&tables, name);
     assert_eq!(mapping.protocol(), protocol);
     mapping
 }
 
+/// The mapping of a retrofit in this manifest.
+pub(super) fn mapping_of(manifest: &str, name: &str) -> Mapping {
+    let parsed = parse("simulate.toml", manifest);
+    let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
+    let Ok(mapping) = Mapping::of(&model, name) else { unreachable!("it is in the manifest") };
+    mapping
+}
+
 /// A string value.
-pub fn text(value: &str) -> AttributeValue {
+pub(super) fn text(value: &str) -> AttributeValue {
     AttributeValue::S(value.to_owned())
 }
 
 /// The key of the source item with this number.
-pub fn key(number: usize) -> Item {
-    Item::from(HashMap::from([("id".to_owned(), text(NAMES[number]))]))
-}
-
-/// The number of a source item, by its key attribute.
-pub fn number_of(item: &Item) -> usize {
-    match item.get("id") {
-        Some(AttributeValue::S(id)) => id.get(1..).and_then(|digits| digits.parse().ok()).unwrap_or(0),
-        _ => 0,
-    }
+pub(super) fn key(number: usize) -> Item {
+    [("id", text(&format!("k{number}")))].into_iter().collect()
 }
 
 /// What may be wrong with an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flaw {
+pub(super) enum Flaw {
     /// Nothing.
     None,
     /// An attribute of the key is a number.
@@ -166,7 +125,7 @@ pub enum Flaw {
 }
 
 /// A new source item. Items that do not collide have texts of their own.
-pub fn item(random: &mut Random, number: usize, flaw: Flaw, collides: bool) -> Item {
+pub(super) fn item(random: &mut Random, number: usize, flaw: Flaw, collides: bool) -> Item {
     let mut item = key(number);
     let of = |random: &mut Random| if random.chance(50) { "x" } else { "y" };
     let a = of(random);

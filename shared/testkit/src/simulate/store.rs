@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use keyfold_core::model::Table;
-use keyfold_core::retrofit::Action;
+use keyfold_core::retrofit::{Action, control};
 use keyfold_core::value::{AttributeValue, Item};
 
 /// The items of one table.
@@ -36,11 +36,6 @@ impl ItemStore {
         use std::ops::Bound::{Excluded, Unbounded};
         let mut rest = self.items.range::<str, _>((Excluded(place), Unbounded));
         rest.next().map(|(place, item)| (&**place, item))
-    }
-
-    /// All items.
-    pub(super) fn items(&self) -> Vec<Item> {
-        self.items.values().cloned().collect()
     }
 
     /// Sets or removes the item with this key.
@@ -85,5 +80,13 @@ pub(super) fn place<'i>(table: &Table, key: &'i Item) -> Cow<'i, str> {
     match &table.sort {
         None => Cow::Borrowed(partition),
         Some(sort) => Cow::Owned([partition, of(&sort.name)].join("|")),
+    }
+}
+
+/// The partition of a row of the control table; an empty text of another table's item.
+pub(super) fn control_partition(key: &Item) -> &str {
+    match key.get(control::PARTITION) {
+        Some(AttributeValue::S(partition)) => partition,
+        _ => "",
     }
 }

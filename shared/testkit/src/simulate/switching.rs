@@ -30,7 +30,7 @@ mod operate;
 mod pages;
 mod passes;
 mod play;
-mod scene;
+pub(super) mod scene;
 mod send;
 mod shards;
 mod states;
@@ -48,17 +48,22 @@ use super::mutant::Mutant;
 use super::outcome::{History, Violation};
 use super::scenario::HistoryKind;
 
-/// Can the target's key move in the history of this seed?
-pub(super) fn has_ledger(seed: u64) -> bool {
-    scene::Layout::of(seed) != scene::Layout::Fixed
+impl HistoryKind {
+    /// Is the history of this seed of this kind?
+    pub fn has(&self, seed: u64) -> bool {
+        match self {
+            HistoryKind::Fill(_) => true,
+            HistoryKind::Switch { ledger } => (scene::Layout::of(seed) != scene::Layout::Fixed) == *ledger,
+        }
+    }
 }
 
 /// Plays the history of this seed.
-pub(super) fn history(kind: HistoryKind, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
+pub fn history(kind: &HistoryKind, seed: u64, mutant: Option<Mutant>, trace: bool) -> History {
     let (mut world, wrong);
     match kind {
         HistoryKind::Fill(protocol) => {
-            world = world::World::filling(protocol, seed, mutant, trace);
+            world = world::World::filling(*protocol, seed, mutant, trace);
             wrong = world.play_filling().err();
         }
         HistoryKind::Switch { .. } => {

@@ -60,7 +60,7 @@ pub(super) struct CompactState {
 
 impl CompactState {
     /// Both source items exist before the stream begins, with two target keys.
-    pub(super) fn new(tasks: &TaskTable<'_>, bounds: Bounds) -> CompactState {
+    pub(super) fn new(tasks: &TaskTable, bounds: Bounds) -> CompactState {
         let truth = [1, 2];
         let mut rows = Rows::default();
         (0..2).for_each(|number| rows[number] = tasks.tables.value(number, truth[number]));
@@ -78,16 +78,16 @@ impl CompactState {
     }
 
     /// Is there nothing that must still be done for this key?
-    pub(super) fn is_still(&self, key: usize, tasks: &TaskTable<'_>) -> bool {
+    pub(super) fn is_still(&self, key: usize, tasks: &TaskTable) -> bool {
         let idle = self.open_tasks.iter().all(|id| tasks.open_task(*id).role.key() != key);
         idle && self.scans[key] == ScanState::Done && self.at[key] == self.records[key].len()
     }
 
     /// Can something happen to this key now that touches what the other key's tasks may touch?
-    pub(super) fn meets_other(&self, key: usize, tasks: &TaskTable<'_>) -> bool {
+    pub(super) fn meets_other(&self, key: usize, tasks: &TaskTable) -> bool {
         let of_key = |id: &&OpenTaskId| tasks.open_task(**id).role.key() == key;
         let mut touched = self.open_tasks.iter().filter(of_key).flat_map(|id| &tasks.open_task(*id).touches);
-        tasks.tables.scenario.protocol == Protocol::Ledger && touched.any(|row| tasks.tables.is_target(*row))
+        tasks.tables.protocol() == Protocol::Ledger && touched.any(|row| tasks.tables.is_target(*row))
     }
 
     /// Of everything that decides what can come.
@@ -112,30 +112,30 @@ impl CompactState {
     }
 
     /// Of what the tables hold.
-    pub(super) fn tables_hash(&self, tasks: &TaskTable<'_>) -> u64 {
+    pub(super) fn tables_hash(&self, tasks: &TaskTable) -> u64 {
         let rows =
             tasks.tables.all(&self.rows).map(|(place, name, held)| mix(held.hash, (place as u8, name)));
         mix(0, (rows.fold(0, u64::wrapping_add), self.truth))
     }
 
     /// The simulator's own checks: drained, repaired.
-    pub(super) fn check(&self, tasks: &TaskTable<'_>) -> Result<(), Violation> {
+    pub(super) fn check(&self, tasks: &TaskTable) -> Result<(), Violation> {
         let truth: Vec<Option<Item>> = (0..2)
             .map(|number| tasks.tables.item(tasks.tables.value(number, self.truth[number])).cloned())
             .collect();
         let held = tasks.tables.all(&self.rows).map(|(place, _, held)| (place, &held.item));
-        switching::end(tasks.tables.scenario.protocol, &truth, held)
+        switching::end(tasks.tables.protocol(), &truth, held)
     }
 
     /// A writer writes. Writers do not know the retrofit and its folded keys.
-    pub(super) fn write(&mut self, number: usize, value: usize, tasks: &TaskTable<'_>) {
+    pub(super) fn write(&mut self, number: usize, value: usize, tasks: &TaskTable) {
         self.left.changes -= 1;
         self.truth[number] = value;
         self.set(number, tasks.tables.value(number, value));
     }
 
     /// The scan reads an item; one key is looked up before it is written, the other is not.
-    pub(super) fn scan(&mut self, number: usize, tasks: &mut TaskTable<'_>) {
+    pub(super) fn scan(&mut self, number: usize, tasks: &mut TaskTable) {
         let there = self.rows[number];
         let Some(held) = tasks.tables.held(there) else {
             self.scans[number] = ScanState::Done;
@@ -145,13 +145,13 @@ impl CompactState {
         let role = Role::Scan { key: number };
         let after = tasks.started(role, held.hash, |tables| {
             let item = tables.item(there).cloned().unwrap_or_default();
-            tables.scenario.job.backfill(item, number == 0)
+            tables.job.backfill(item, number == 0)
         });
         self.stepped(role, after, tasks);
     }
 
     /// Starts the task of a record, and lets it read what it reads first: before that, it has touched nothing.
-    pub(super) fn apply(&mut self, role: Role, record: usize, tasks: &mut TaskTable<'_>) {
+    pub(super) fn apply(&mut self, role: Role, record: usize, tasks: &mut TaskTable) {
         match self.begin(role, record, tasks, Job::apply) {
             After::Goes(id) if tasks.walked == Orders::Distinct && tasks.open_task(id).reads() => {
                 self.go(id, tasks);
@@ -161,7 +161,7 @@ impl CompactState {
     }
 
     /// Starts the task that notes that a record was given up.
-    pub(super) fn note(&mut self, key: usize, record: usize, tasks: &mut TaskTable<'_>) {
+    pub(super) fn note(&mut self, key: usize, record: usize, tasks: &mut TaskTable) {
         let role = Role::Note { key, record };
         let after = self.begin(role, record, tasks, Job::discard);
         self.stepped(role, after, tasks);
@@ -172,17 +172,17 @@ impl CompactState {
         &self,
         role: Role,
         record: usize,
-        tasks: &mut TaskTable<'_>,
+        tasks: &mut TaskTable,
         task: fn(&Job, &ChangeRecord) -> ItemTask,
     ) -> After {
         let image = self.records[role.key()][record];
         let hash = mix(record as u64, tasks.tables.held(image).map(|held| held.hash));
         tasks.started(role, hash, |tables| {
-            task(&tables.scenario.job, &change_record(role.key(), record, tables.item(image).cloned()))
+            task(&tables.job, &change_record(role.key(), record, tables.item(image).cloned()))
         })
     }
 
-    fn stepped(&mut self, role: Role, after: After, tasks: &mut TaskTable<'_>) {
+    fn stepped(&mut self, role: Role, after: After, tasks: &mut TaskTable) {
         match after {
             After::Goes(id) => {
                 let at = self.open_tasks.partition_point(|other| *other < id);
@@ -192,7 +192,7 @@ impl CompactState {
         }
     }
 
-    fn ended(&mut self, role: Role, settled: bool, tasks: &mut TaskTable<'_>) {
+    fn ended(&mut self, role: Role, settled: bool, tasks: &mut TaskTable) {
         match role {
             Role::Record { key, count } => {
                 self.busy[key] = false;
@@ -206,18 +206,18 @@ impl CompactState {
     }
 
     /// Carries the request of a task out; a blocked one is tried again or parked.
-    pub(super) fn advance(&mut self, at: usize, tasks: &mut TaskTable<'_>) {
+    pub(super) fn advance(&mut self, at: usize, tasks: &mut TaskTable) {
         let id = self.open_tasks.remove(at);
         self.go(id, tasks);
     }
 
-    fn go(&mut self, id: OpenTaskId, tasks: &mut TaskTable<'_>) {
+    fn go(&mut self, id: OpenTaskId, tasks: &mut TaskTable) {
         let after = self.carry_out(id, tasks);
         self.stepped(tasks.open_task(id).role, after, tasks);
     }
 
     /// The process that ran the task ends, before or after its request was carried out.
-    pub(super) fn crash(&mut self, at: usize, after: bool, tasks: &mut TaskTable<'_>) {
+    pub(super) fn crash(&mut self, at: usize, after: bool, tasks: &mut TaskTable) {
         let id = self.open_tasks.remove(at);
         if after {
             self.carry_out(id, tasks);
@@ -226,7 +226,7 @@ impl CompactState {
     }
 
     /// Writes what the next step of this task leaves, and says what comes after it.
-    fn carry_out(&mut self, id: OpenTaskId, tasks: &mut TaskTable<'_>) -> After {
+    fn carry_out(&mut self, id: OpenTaskId, tasks: &mut TaskTable) -> After {
         let effect = tasks.effect(id, &self.rows);
         effect.sets.iter().for_each(|(row, item)| self.set(*row, *item));
         effect.after

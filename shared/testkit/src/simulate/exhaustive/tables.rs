@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use keyfold_core::retrofit::{ItemSeen, Request, Response, TableRole, Write};
+use keyfold_core::model::Table;
+use keyfold_core::retrofit::{Epoch, ItemSeen, Job, Protocol, Request, Response, TableRole, Write};
 use keyfold_core::value::Item;
 
-use super::super::mutant::{Weakened, weakened};
-use super::super::scenario::{NAMES, key, text};
+use super::super::Mutant;
+use super::super::mutant::weakened;
+use super::super::scenario::{key, text};
 use super::super::store::{outcome, place};
-use super::super::{Mutant, Scenario};
+use super::super::switching::scene::{Layout, Scene};
 use super::hash::of_item;
 use super::open_task::Role;
 
@@ -31,8 +33,10 @@ pub(super) struct Held {
 }
 
 /// All rows and items that were met so far.
-pub(super) struct Tables<'s> {
-    pub(super) scenario: &'s Scenario,
+pub(super) struct Tables {
+    scene: &'static Scene,
+    /// In the first epoch.
+    pub(super) job: Job,
     mutant: Option<Mutant>,
     /// Where each row is.
     rows: Vec<(TableRole, String)>,
@@ -46,16 +50,18 @@ pub(super) struct Tables<'s> {
 fn valued(number: usize, value: usize) -> Option<Item> {
     let a = *["x", "y"].get(value.checked_sub(1)?)?;
     let mut item = key(number);
-    item.extend([("a", a), ("b", "x"), ("kind", "in")].map(|(name, value)| (name.to_owned(), text(value))));
+    item.extend([("a", a), ("b", "x"), ("kind", "in")].map(|(name, value)| (name, text(value))));
     Some(item)
 }
 
-impl<'s> Tables<'s> {
-    pub(super) fn new(scenario: &'s Scenario, mutant: Option<Mutant>) -> Tables<'s> {
+impl Tables {
+    pub(super) fn new(protocol: Protocol, mutant: Option<Mutant>) -> Tables {
+        let scene = Scene::of(Layout::Fill(protocol));
         let mut tables = Tables {
-            scenario,
+            scene,
+            job: Job::new(scene.mapping.clone(), Epoch::FIRST),
             mutant,
-            rows: (0..2).map(|number| (TableRole::Source, NAMES[number].to_owned())).collect(),
+            rows: (0..2).map(|number| (TableRole::Source, format!("k{number}"))).collect(),
             items: vec![Held { item: Item::default(), hash: 0 }],
             ids: HashMap::new(),
             values: [[NOTHING; VALUES]; 2],
@@ -66,6 +72,10 @@ impl<'s> Tables<'s> {
             }
         }
         tables
+    }
+
+    pub(super) fn protocol(&self) -> Protocol {
+        self.scene.mapping.protocol()
     }
 
     /// The source item of this key with this value.
@@ -108,9 +118,18 @@ impl<'s> Tables<'s> {
         }
     }
 
+    /// Where this place is, and its table: in place, the target is the source.
+    fn table(&self, place: TableRole) -> (TableRole, &'static Table) {
+        match place {
+            TableRole::Control => (place, &self.scene.control_table),
+            TableRole::Target if self.protocol() != Protocol::InPlace => (place, self.scene.mapping.target()),
+            TableRole::Source | TableRole::Target => (TableRole::Source, self.scene.mapping.source()),
+        }
+    }
+
     /// The row of the item with this key.
     fn row(&mut self, at: TableRole, key: &Item) -> usize {
-        let (at, table) = self.scenario.table(at);
+        let (at, table) = self.table(at);
         let name = place(table, key);
         if let Some(row) = self.rows.iter().position(|(place, known)| *place == at && *known == *name) {
             return row;
@@ -160,11 +179,8 @@ impl<'s> Tables<'s> {
 
     /// The request sent in place of a write; `None` without one.
     fn weak(&self, write: &Write, role: Role) -> Option<Write> {
-        match self.mutant.and_then(|mutant| weakened(mutant, write, role.kind())) {
-            None => Some(write.clone()),
-            Some(Weakened::Write(other)) => Some(other),
-            Some(Weakened::Nothing) => None,
-        }
+        let weak = self.mutant.and_then(|mutant| weakened(mutant, write, role.kind()));
+        weak.unwrap_or_else(|| Some(write.clone()))
     }
 
     /// The item with this key.

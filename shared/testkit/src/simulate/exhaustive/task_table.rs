@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use keyfold_core::retrofit::{ItemTask, TaskResult, TaskStep};
+use keyfold_core::retrofit::{ItemTask, Protocol, TaskResult, TaskStep};
 
-use super::super::{Mutant, Scenario};
+use super::super::Mutant;
 use super::hash::{mix, of_outcome};
 use super::open_task::{BLOCKED_MAX, OpenTask, Role};
 use super::tables::{ItemId, NOTHING, Rows, Tables};
@@ -49,8 +49,8 @@ impl Effect {
 }
 
 /// All tasks that were met so far, and the tables that they work on.
-pub(super) struct TaskTable<'s> {
-    pub(super) tables: Tables<'s>,
+pub(super) struct TaskTable {
+    pub(super) tables: Tables,
     pub(super) walked: Orders,
     open_tasks: Vec<Rc<OpenTask>>,
     ids: HashMap<u64, OpenTaskId>,
@@ -58,10 +58,10 @@ pub(super) struct TaskTable<'s> {
     effects: HashMap<(OpenTaskId, [ItemId; TOUCHED]), Rc<Effect>>,
 }
 
-impl<'s> TaskTable<'s> {
-    pub(super) fn new(scenario: &'s Scenario, mutant: Option<Mutant>, walked: Orders) -> TaskTable<'s> {
+impl TaskTable {
+    pub(super) fn new(protocol: Protocol, mutant: Option<Mutant>, walked: Orders) -> TaskTable {
         TaskTable {
-            tables: Tables::new(scenario, mutant),
+            tables: Tables::new(protocol, mutant),
             walked,
             open_tasks: Vec::new(),
             ids: HashMap::new(),
@@ -75,18 +75,13 @@ impl<'s> TaskTable<'s> {
     }
 
     /// A task that begins.
-    pub(super) fn started(
-        &mut self,
-        role: Role,
-        hash: u64,
-        task: impl FnOnce(&Tables<'s>) -> ItemTask,
-    ) -> After {
+    pub(super) fn started(&mut self, role: Role, hash: u64, task: impl FnOnce(&Tables) -> ItemTask) -> After {
         let began = mix(hash, role);
         if let Some(after) = self.started.get(&began) {
             return *after;
         }
         let mut task = task(&self.tables);
-        let next = task.start(&self.tables.scenario.job);
+        let next = task.start(&self.tables.job);
         let open_task =
             OpenTask { role, task, request: None, blocked: 0, touches: Vec::new(), began, hash: began };
         let after = self.after(open_task, next);
@@ -132,16 +127,15 @@ impl<'s> TaskTable<'s> {
 
     /// Carries the request of a task out; a blocked one is tried again or parked.
     fn work_out(&mut self, mut open_task: OpenTask, before: Rows) -> Effect {
-        let job = &self.tables.scenario.job;
         let mut rows = before;
         let (next, outcome_hash) = match open_task.request.take() {
             Some(request) => {
                 let outcome = self.tables.send(&request, open_task.role, &mut rows);
                 let outcome_hash = of_outcome(&outcome);
-                (open_task.task.respond(job, outcome), outcome_hash)
+                (open_task.task.respond(&self.tables.job, outcome), outcome_hash)
             }
             None => {
-                let again = open_task.blocked < BLOCKED_MAX;
+                let (job, again) = (&self.tables.job, open_task.blocked < BLOCKED_MAX);
                 open_task.blocked += 1;
                 (if again { open_task.task.again(job) } else { open_task.task.park(job) }, 8)
             }

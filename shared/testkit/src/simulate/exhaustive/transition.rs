@@ -36,7 +36,7 @@ pub(super) enum Transition {
 
 impl CompactState {
     /// All that can happen next, but for what comes to the same later.
-    pub(super) fn steps(&self, tasks: &mut TaskTable<'_>) -> Vec<Transition> {
+    pub(super) fn steps(&self, tasks: &mut TaskTable) -> Vec<Transition> {
         let mut all = Vec::new();
         for key in (0..2).filter(|key| !self.stopped[*key]) {
             let mut steps = Vec::new();
@@ -49,7 +49,7 @@ impl CompactState {
         all
     }
 
-    fn steps_of(&self, key: usize, tasks: &mut TaskTable<'_>, steps: &mut Vec<Transition>) {
+    fn steps_of(&self, key: usize, tasks: &mut TaskTable, steps: &mut Vec<Transition>) {
         for (task, id) in self.open_tasks.iter().enumerate() {
             if tasks.open_task(*id).role.key() != key {
                 continue;
@@ -89,7 +89,7 @@ impl CompactState {
     }
 
     /// The state after this step.
-    pub(super) fn after(&self, transition: Transition, tasks: &mut TaskTable<'_>) -> CompactState {
+    pub(super) fn after(&self, transition: Transition, tasks: &mut TaskTable) -> CompactState {
         let mut next = self.clone();
         match transition {
             Transition::Write { key, value } => next.write(key, value, tasks),

@@ -130,23 +130,19 @@ impl World {
 
     /// The job for these records: of a cached row, whose version is returned too, or of the row now. `None`: they are given back.
     fn allowed(&mut self, other: bool) -> Option<(Rc<Job>, Option<u64>)> {
-        if self.is_on(Fault::Remembered) {
-            let function = self.random.below(self.looks.len());
-            let turns = self.turns;
-            if let Some(look) = self.looks[function].clone().filter(|look| look.is_remembered(turns)) {
-                self.hit(Fault::Remembered);
-                return Some((look.job, Some(look.version)));
-            }
-            self.looks[function] = None;
-            if self.is_open(other) {
-                let (job, version) = (self.job_of_records(other), self.head.version);
-                self.looks[function] =
-                    Some(Look { side: Direction::Forward, job: Rc::clone(&job), version, turn: turns });
-                return Some((job, None));
-            }
-            return None;
+        let turns = self.turns;
+        let function = self.is_on(Fault::Remembered).then(|| self.random.below(self.looks.len()));
+        let known = function.and_then(|function| self.looks[function].clone());
+        if let Some(look) = known.filter(|look| look.is_remembered(turns)) {
+            self.hit(Fault::Remembered);
+            return Some((look.job, Some(look.version)));
         }
-        self.is_open(other).then(|| (self.job_of_records(other), None))
+        let job = self.is_open(other).then(|| self.job_of_records(other));
+        if let Some(function) = function {
+            let (side, version) = (Direction::Forward, self.head.version);
+            self.looks[function] = job.clone().map(|job| Look { side, job, version, turn: turns });
+        }
+        Some((job?, None))
     }
 
     /// Starts a batch of these records.
@@ -217,13 +213,7 @@ impl World {
                 self.fill_mut().blocked.push((task, Errand { blocked: 0, ..errand }));
             }
             (result, Waiter::Batch(id, at)) => {
-                let Some(invocation) = self.fill_mut().invocations.get_mut(&id) else { return };
-                let is_done = result.is_done();
-                invocation.open -= 1;
-                invocation.drops |= is_done && *result != TaskResult::Written;
-                let ended = if is_done { Disposition::Done(result.clone()) } else { Disposition::Failed };
-                invocation.batch.borrow_mut().ended(at, ended);
-                self.invocation_over(id);
+                self.record_ended(id, at, Some(result).filter(|result| result.is_done()));
             }
             (result, Waiter::Page(id, page)) => {
                 let Some(run) = self.fill_mut().runs.get_mut(&id) else { return };
@@ -235,6 +225,16 @@ impl World {
             }
             (_, Waiter::Note(_) | Waiter::Nobody) => {}
         }
+    }
+
+    /// The task of a batch's record has ended; without a result, it has failed.
+    fn record_ended(&mut self, id: u64, at: usize, result: Option<&TaskResult>) {
+        let Some(invocation) = self.fill_mut().invocations.get_mut(&id) else { return };
+        invocation.open -= 1;
+        invocation.drops |= result.is_some_and(|result| *result != TaskResult::Written);
+        let ended = result.map_or(Disposition::Failed, |result| Disposition::Done(result.clone()));
+        invocation.batch.borrow_mut().ended(at, ended);
+        self.invocation_over(id);
     }
 
     /// A blocked task goes on: again or, after some times, into the quarantine.
@@ -322,16 +322,7 @@ impl World {
         let is_note = matches!(waiter, Waiter::Note(_) | Waiter::Nobody);
         let settled = !is_note && self.bites(Mutant::GivenUpIsSettled);
         match waiter {
-            Waiter::Batch(id, at) => {
-                let Some(invocation) = self.fill_mut().invocations.get_mut(&id) else { return };
-                invocation.open -= 1;
-                let ended = match settled {
-                    true => Disposition::Done(TaskResult::Written),
-                    false => Disposition::Failed,
-                };
-                invocation.batch.borrow_mut().ended(at, ended);
-                self.invocation_over(id);
-            }
+            Waiter::Batch(id, at) => self.record_ended(id, at, settled.then_some(&TaskResult::Written)),
             Waiter::Page(id, page) if settled => {
                 let Some(run) = self.fill_mut().runs.get_mut(&id) else { return };
                 run.open -= 1;

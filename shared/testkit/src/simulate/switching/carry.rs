@@ -14,11 +14,11 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::fault::Fault;
 use super::super::mutant::Mutant;
+use super::super::store::control_partition;
 use super::super::work::TaskOrigin;
-use super::scene::{Due, Jobs, KEYS, Layout, control_partition, index, other};
-use super::work::{Errand, Look, Work, Zombie};
-use super::world::PassRun;
-use super::world::{LateWrite, World, natural, number_of};
+use super::scene::{Due, Jobs, KEYS, Layout, index, other};
+use super::work::{Errand, LOOK_TURNS, Look, Work, Zombie};
+use super::world::{LateWrite, PassRun, World, natural, number_of};
 
 /// The turns until a weakened way back notices that writers were moved.
 const NOTICE_TURNS: u64 = 40;
@@ -139,7 +139,11 @@ impl World {
         let function = self.random.below(self.looks.len());
         let turns = self.turns;
         let known = self.looks[function].clone().filter(|look| look.side == side);
-        if let Some(look) = known.filter(|look| look.is_remembered(turns) || self.is_used_too_long(look)) {
+        let mut is_used = |look: &Look| {
+            look.is_remembered(turns)
+                || (turns <= look.turn + 6 * LOOK_TURNS && self.bites(Mutant::LookTooLong))
+        };
+        if let Some(look) = known.filter(|look| is_used(look)) {
             return (Due::Carry(look.job), Some(look.version));
         }
         let due = self.delivery(side);
@@ -162,24 +166,16 @@ impl World {
     /// What becomes of records now.
     fn delivery(&mut self, side: Direction) -> Due {
         let jobs = Jobs::of(&self.head);
-        match jobs.due(side) {
-            Due::Late { .. } if self.bites(Mutant::LateIgnored) => Due::Nothing,
-            Due::Late { .. } if side == Direction::Forward && self.bites(Mutant::CarriesOn) => {
-                Due::Carry(Rc::clone(&jobs.there))
-            }
-            Due::Nothing if self.head.phase == Phase::Settled && side == Direction::Forward => {
-                match self.bites(Mutant::CarriesOn) {
-                    true => Due::Carry(Rc::clone(&jobs.there)),
-                    false => Due::Nothing,
-                }
-            }
-            Due::Nothing if self.head.phase == Phase::Finalising && side == Direction::Forward => {
-                match self.bites(Mutant::FinaliseOpen) {
-                    true => Due::Carry(Rc::clone(&jobs.there)),
-                    false => Due::Nothing,
-                }
-            }
-            due => due,
+        let due = jobs.due(side);
+        let mutant = match (&due, self.head.phase) {
+            (Due::Late { .. }, _) if self.bites(Mutant::LateIgnored) => return Due::Nothing,
+            (Due::Late { .. }, _) | (Due::Nothing, Phase::Settled) => Mutant::CarriesOn,
+            (Due::Nothing, Phase::Finalising) => Mutant::FinaliseOpen,
+            _ => return due,
+        };
+        match side == Direction::Forward && self.bites(mutant) {
+            true => Due::Carry(Rc::clone(&jobs.there)),
+            false => due,
         }
     }
 
@@ -333,6 +329,14 @@ impl World {
         }
     }
 
+    /// Moves one of the tasks on, if there is any.
+    pub(super) fn advance_any(&mut self) {
+        if !self.works.is_empty() {
+            let at = self.random.below(self.works.len());
+            self.advance(at);
+        }
+    }
+
     /// Moves a task on by one request.
     pub(super) fn advance(&mut self, at: usize) {
         if self.works[at].is_asleep(self.turns) && !self.ending {
@@ -456,29 +460,23 @@ impl World {
 
     /// The reply to a request that a weakened protocol does not send.
     fn skipped(&mut self, work: &Work) -> Option<Response> {
-        if work.errand.late.is_some()
-            && matches!(work.request, Request::Transact(_))
-            && self.bites(Mutant::LateStays)
-        {
+        self.mutant?;
+        let is_late = work.errand.late.is_some() && matches!(work.request, Request::Transact(_));
+        if is_late && self.bites(Mutant::LateStays) {
             return Some(Response::Written);
         }
-        if let Some(image) = self.image_of(work) {
-            return Some(Response::Item(image));
-        }
-        if let Some(item) = self.unlike(work) {
+        if let Some(item) = self.image_of(work).or_else(|| self.unlike(work)) {
             return Some(Response::Item(item));
         }
-        let partition = |request: &Request| match request {
-            Request::Write(write) => Some(partition_of(write)),
-            Request::Get { key, .. } => Some(control_partition(key)),
-            Request::Transact(_) => None,
-        };
-        let partition = partition(&work.request)?;
         match &work.request {
-            Request::Write(_) if partition.starts_with("late#") && self.bites(Mutant::LateNotNoted) => {
+            Request::Write(write)
+                if partition_of(write).starts_with("late#") && self.bites(Mutant::LateNotNoted) =>
+            {
                 Some(Response::Written)
             }
-            Request::Get { .. } if partition.starts_with("ledger#") => self.unread(work, &partition),
+            Request::Get { key, .. } if control_partition(key).starts_with("ledger#") => {
+                self.unread(work, control_partition(key))
+            }
             _ => None,
         }
     }
@@ -551,6 +549,11 @@ impl World {
 
     /// A transaction as a weakened protocol sends it.
     pub(super) fn weakened(&mut self, lead: Direction, writes: &[Write]) -> Vec<Write> {
+        if self.mutant.is_none() {
+            return writes.to_vec();
+        }
+        let is_moving = self.scene.layout != Layout::Fixed;
+        let rows_of_places = format!("ledger#{}#", self.scene.mapping_from(lead).other_rows_name());
         let mut sent = Vec::with_capacity(writes.len());
         for write in writes {
             let partition = partition_of(write);
@@ -558,35 +561,25 @@ impl World {
                 self.bites += u64::from(self.row(write.action.key()).is_some());
                 continue;
             }
-            let is_moving = self.scene.layout != Layout::Fixed;
-            let of_place = format!("ledger#{}#", self.mapping_from(lead).other_rows_name());
-            let of_place = is_moving && partition.starts_with(&of_place);
-            if of_place && self.has(Mutant::PlaceRowKept) {
+            let is_row = partition.starts_with("ledger#");
+            let of_place = is_moving && partition.starts_with(&rows_of_places);
+            if (of_place && self.has(Mutant::PlaceRowKept))
+                || (is_row && self.is_tidying_weakened(lead, Mutant::NoRow))
+            {
                 self.bites += 1;
                 continue;
             }
             let mut write = write.clone();
-            if is_moving && self.has(Mutant::FreedUnguarded) && is_freeing(&write, of_place) {
-                let there = match write.role {
-                    TableRole::Control => self.row(write.action.key()),
-                    _ => self.at(other(lead), write.action.key()),
-                };
-                self.bites += u64::from(!write.guard.holds(there));
-                write.guard = anything();
-            }
-            if partition.starts_with("ledger#") && self.is_tidying_weakened(lead, Mutant::NoRow) {
-                self.bites += 1;
-                continue;
-            }
-            if write.role == TableRole::Target && self.is_tidying_weakened(lead, Mutant::ItemUnguarded) {
-                let there = self.at(other(lead), write.action.key());
-                self.bites += u64::from(!write.guard.holds(there));
-                write.guard = anything();
-            }
-            if partition.starts_with("ledger#") && self.has(Mutant::NoRowGuard) {
-                let holds = write.guard.holds(self.row(write.action.key()));
-                self.bites += u64::from(!holds);
-                write.guard = anything();
+            let is_unguarded = match self.mutant {
+                Some(Mutant::FreedUnguarded) => is_moving && is_freeing(&write, of_place),
+                Some(mutant @ Mutant::ItemUnguarded) => {
+                    write.role == TableRole::Target && self.is_tidying_weakened(lead, mutant)
+                }
+                Some(Mutant::NoRowGuard) => is_row,
+                _ => false,
+            };
+            if is_unguarded {
+                self.unguard(lead, &mut write);
             }
             // It is deleted at once.
             if self.gives_fence(lead, &write) && self.bites(Mutant::FenceSkipped) {
@@ -595,6 +588,12 @@ impl World {
             sent.push(write);
         }
         sent
+    }
+
+    /// Takes the guard off a write.
+    pub(super) fn unguard(&mut self, lead: Direction, write: &mut Write) {
+        self.bites += u64::from(!self.holds(lead, write));
+        write.guard = Guard::AbsentOr(Condition::Is(Path::attribute(PARTITION), Comparison::Exists(true)));
     }
 
     /// Does this only give an item a fence, of which nothing is in the table that leads?
@@ -609,7 +608,7 @@ impl World {
     }
 }
 
-fn partition_of(write: &Write) -> String {
+fn partition_of(write: &Write) -> &str {
     control_partition(write.action.key())
 }
 
@@ -639,11 +638,6 @@ fn is_freeing(write: &Write, of_place: bool) -> bool {
         (Action::Delete(_), TableRole::Target) => true,
         _ => false,
     }
-}
-
-/// Whatever is there.
-pub(super) fn anything() -> Guard {
-    Guard::AbsentOr(Condition::Is(Path::attribute(PARTITION), Comparison::Exists(true)))
 }
 
 /// A fence that is newer than any.

@@ -13,7 +13,7 @@ use super::fill::Stage;
 use super::scene::KEYS;
 use super::states::KeyState;
 use super::work::Errand;
-use super::world::{World, number_of};
+use super::world::{SwitchFaults, World, number_of};
 
 /// Rounds of repairs.
 const ROUNDS_MAX: usize = 6;
@@ -36,11 +36,10 @@ impl World {
         let is_mended = self.is_mended() && !self.bites(Mutant::RevisionForgotten);
         // Items carried over by the former manifest, or not at all while the retrofit was abandoned, are compared and corrected.
         if is_mended || self.fill().restarted {
-            let on = (self.fill_mut().faults.calm(), self.faults);
-            self.faults = super::world::SwitchFaults::default();
+            let on = (self.fill().faults.on, self.faults);
+            self.calm();
             self.repair_until_still(Nameless::Stay)?;
-            self.fill_mut().faults.restore(on.0);
-            self.faults = on.1;
+            (self.fill_mut().faults.on, self.faults) = on;
         }
         // Records handled before the retrofit was abandoned come again when everything is right.
         if self.fill().restarted && self.is_on(Fault::Duplicate) {
@@ -48,14 +47,19 @@ impl World {
             self.drain(Stage::Draining)?;
         }
         self.check_drained()?;
-        if self.fill().faults.are_on() {
+        if self.fill().faults.on != 0 {
             self.repair_amid_faults()?;
         }
-        self.fill_mut().faults.calm();
-        self.faults = super::world::SwitchFaults::default();
+        self.calm();
         self.repair_until_still(Nameless::Go)?;
         self.check_repaired()?;
         if self.is_in_place() { self.end_in_place() } else { self.check_foreign() }
+    }
+
+    /// From now on only throttling happens.
+    fn calm(&mut self) {
+        self.fill_mut().faults.calm();
+        self.faults = SwitchFaults::default();
     }
 
     /// How a weakened protocol handles records that were given up.

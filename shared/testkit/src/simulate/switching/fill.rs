@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use keyfold_core::retrofit::verify::{Check, CheckResult, CheckStep};
-use keyfold_core::retrofit::{Batch, ItemTask, Job, Pass, Protocol, Slice};
+use keyfold_core::retrofit::{Batch, ItemTask, Job, Pass, Slice};
 use keyfold_core::value::Item;
 
-use super::super::fault::{Fault, Faults};
+use super::super::fault::Faults;
 use super::scene::KEYS;
 use super::work::Errand;
 use crate::generate::Random;
@@ -100,9 +100,10 @@ pub(super) struct Throttles {
 }
 
 /// The purpose of the turns.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Writers write.
+    #[default]
     Open,
     /// All that is under way ends, and the backfill.
     Draining,
@@ -113,9 +114,8 @@ pub(super) enum Stage {
 }
 
 /// A history that fills.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Fill {
-    pub(super) protocol: Protocol,
     pub(super) faults: Faults,
     pub(super) throttles: Throttles,
     pub(super) stage: Stage,
@@ -166,41 +166,8 @@ pub(super) struct Fill {
 }
 
 impl Fill {
-    pub(super) fn new(protocol: Protocol, random: &mut Random) -> Fill {
-        Fill {
-            protocol,
-            faults: Faults::drawn(random),
-            throttles: Throttles::default(),
-            stage: Stage::Open,
-            is_quiet: false,
-            invocations: BTreeMap::new(),
-            shards: BTreeMap::new(),
-            runs: BTreeMap::new(),
-            blocked: Vec::new(),
-            notes: Vec::new(),
-            given_up: Vec::new(),
-            next_id: 0,
-            foreign: Vec::new(),
-            obstructed: Default::default(),
-            unseen: Default::default(),
-            gone: BTreeSet::new(),
-            read_again: BTreeSet::new(),
-            unreadable: Vec::new(),
-            off: true,
-            unfollowed: false,
-            restarted: false,
-            jobs: BTreeMap::new(),
-            writes: Default::default(),
-            known: Default::default(),
-            before: Default::default(),
-            changes: 0,
-            findings: Vec::new(),
-            ended: None,
-        }
-    }
-
-    pub(super) fn is_in_place(&self) -> bool {
-        self.protocol == Protocol::InPlace
+    pub(super) fn new(random: &mut Random) -> Fill {
+        Fill { faults: Faults::drawn(random), off: true, ..Fill::default() }
     }
 
     /// A number for an invocation or a run.
@@ -222,9 +189,5 @@ impl Fill {
     pub(super) fn stale(&self, number: usize, turn: u64) -> Option<&Option<Item>> {
         let (since, item) = self.before[number].as_ref()?;
         (turn < since + STALE_TURNS).then_some(item)
-    }
-
-    pub(super) fn is_on(&self, fault: Fault) -> bool {
-        self.faults.is_on(fault)
     }
 }

@@ -25,7 +25,7 @@ impl World {
         self.open();
         for _ in 0..self.random.between(80, TURNS_MAX) {
             self.turn_filling();
-            self.check_filling()?;
+            self.check()?;
         }
         if self.fill().off && !self.fill().unfollowed {
             self.enable_stream();
@@ -78,7 +78,6 @@ impl World {
     /// One turn of the retrofit.
     fn take_turn(&mut self) {
         self.turns += 1;
-        let works = self.works.len();
         let (blocked, notes) = (self.fill().blocked.len(), self.fill().notes.len());
         match self.random.below(100) {
             0..30 => {
@@ -104,11 +103,7 @@ impl World {
                 let at = self.random.below(blocked);
                 self.unblock(at);
             }
-            _ if works > 0 => {
-                let at = self.random.below(works);
-                self.advance(at);
-            }
-            _ => {}
+            _ => self.advance_any(),
         }
     }
 
@@ -118,12 +113,12 @@ impl World {
         (fill.stage, fill.ended) = (stage, None);
         for turn in 0..DRAIN_TURNS_MAX {
             if turn == DRAIN_TURNS_MAX / 2 {
-                self.fill_mut().faults.end();
+                self.fill_mut().faults.on = 0;
                 self.faults = super::world::SwitchFaults::default();
             }
             self.begin_late();
             self.take_turn();
-            self.check_filling()?;
+            self.check()?;
             if self.is_drained() {
                 return Ok(());
             }

@@ -10,29 +10,17 @@ use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
 use super::super::work::short;
-use super::scene::Layout;
-use super::scene::{KEYS, index, other};
+use super::scene::{KEYS, Layout, index, other};
 use super::world::{LateWrite, Published, World, natural};
 
 impl World {
     /// The open table holds what its last writer wrote, and no reader of it meets a tombstone.
     pub(super) fn check(&mut self) -> Result<(), Violation> {
-        if std::mem::take(&mut self.changed) {
-            for number in 0..KEYS {
-                self.check_item(number);
-            }
-            self.check_filled();
-        }
-        match self.wrong.take() {
-            Some(wrong) => Err(wrong),
-            None => Ok(()),
-        }
-    }
-
-    /// The same of a history that fills.
-    pub(super) fn check_filling(&mut self) -> Result<(), Violation> {
         if std::mem::take(&mut self.changed) && !self.is_in_place() {
             (0..KEYS).for_each(|number| self.check_item(number));
+            if !self.is_filling() {
+                self.check_filled();
+            }
         }
         self.wrong.take().map_or(Ok(()), Err)
     }
@@ -174,9 +162,9 @@ impl World {
             return Err(Violation::new("the retrofit is over, and the ledger has rows"));
         }
         let has_marks = |item: &Item| OWN_ATTRIBUTES.iter().any(|name| item.contains_key(*name));
-        let items = self.all_of(Direction::Reverse);
+        let mut items = self.table(Direction::Reverse).iter().map(|(_, item)| item);
         let kept = self.keeps_marks || self.copied[1].contains(&true);
-        match items.iter().find(|item| has_marks(item)).filter(|_| !kept) {
+        match items.find(|item| has_marks(item)).filter(|_| !kept) {
             Some(item) => {
                 Err(Violation::new(format!("the retrofit is over, and {} has its marks", short(item))))
             }
@@ -206,7 +194,7 @@ impl World {
     /// Is the item in the quarantine of the direction that leads from this side? Only a person empties it: the next
     /// switch waits for that.
     fn is_parked(&self, side: Direction, key: &Item) -> bool {
-        let entries = self.quarantine(self.mapping_from(side).rows_name());
+        let entries = self.quarantine(self.scene.mapping_from(side).rows_name());
         entries.iter().any(|entry| entry.key.as_ref() == Some(key))
     }
 

@@ -8,9 +8,10 @@ use keyfold_core::retrofit::operate::{
     Reply, Run, Step, Switch, TableFacts, TablePolicy, Tidy, Writers,
 };
 use keyfold_core::retrofit::{Request, Response, TableRole, TaskResult, Write};
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::Item;
 
 use super::super::mutant::Mutant;
+use super::super::store::control_partition;
 use super::super::work::TaskOrigin;
 use super::filling::IN_FLIGHT_MS;
 use super::scene::{Jobs, index, is_asked};
@@ -368,12 +369,13 @@ impl World {
 
     fn ended(&mut self, at: usize, outcome: &Outcome) {
         self.note(|| format!("operator {at}: {:?}, {}", outcome.end, outcome.text()));
+        if outcome.text().trim().is_empty() || outcome.open_text.is_empty() {
+            self.fail("an operation ends without saying which table is open");
+        }
         if self.is_filling() {
-            self.check_outcome(outcome);
             return self.ended_filling(at, outcome);
         }
         let operator = std::mem::take(&mut self.operators[at]);
-        self.check_outcome(outcome);
         let by_quarantine = |gate: &Gate| matches!(gate, Gate::Quarantine { .. });
         let is_compared = outcome.counts.contains_key("same") && outcome.gates.iter().all(by_quarantine);
         // An entry of the quarantine does not keep a comparison from its end.
@@ -412,13 +414,6 @@ impl World {
             }
         }
         names.iter().all(|name| world.quarantine(name).is_empty())
-    }
-
-    /// The outcome names the open table.
-    fn check_outcome(&mut self, outcome: &Outcome) {
-        if outcome.text().trim().is_empty() || outcome.open_text.is_empty() {
-            self.fail("an operation ends without saying which table is open");
-        }
     }
 
     /// With policies, writers write whenever the policy allows it.
@@ -507,7 +502,8 @@ impl World {
                 return self.list_shards(self.side(*table), stream, after.as_deref());
             }
             Effect::Records { table, from, .. } => {
-                return self.read_records(at, self.side(*table), from);
+                let side = self.side(*table);
+                Reply::Records(from.iter().map(|position| self.read_shard(at, side, position)).collect())
             }
             Effect::Pass { pass, repair } => return self.go_on_with(at, *pass, *repair),
             Effect::ForgetSegments(pass) => {
@@ -602,11 +598,7 @@ impl World {
 
     /// A seal that no write in this world checks.
     fn is_idle_seal(&self, key: &Item) -> bool {
-        match key.get(control::PARTITION) {
-            Some(AttributeValue::S(partition)) => {
-                partition.starts_with("seal#") && !is_asked(self.scene, partition)
-            }
-            _ => false,
-        }
+        let partition = control_partition(key);
+        partition.starts_with("seal#") && !is_asked(self.scene, partition)
     }
 }

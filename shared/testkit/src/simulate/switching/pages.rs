@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use keyfold_core::retrofit::control::{self, Direction};
 use keyfold_core::retrofit::operate::{Failure, FailureKind, Reply};
-use keyfold_core::retrofit::progress::{self, ComparisonStart};
+use keyfold_core::retrofit::progress;
 use keyfold_core::retrofit::verify::LOOKS_AGAIN_MIN;
 use keyfold_core::retrofit::{Checkpoint, Job, Pass, Request, SegmentId, Slice, TaskResult, Write};
 use keyfold_core::value::Item;
@@ -131,8 +131,7 @@ impl World {
             (Pass::Backfill, None) => self.random.between(1, SEGMENTS_MAX) as u32,
             _ => 1,
         };
-        let mark = self.row(&progress::mark_key(&job)).and_then(progress::read_mark).unwrap_or_default();
-        let started = ComparisonStart { mark, version: self.head.version, seconds: self.seconds() };
+        let mut begun = self.begun(pass, &job);
         let looks_again = match self.fill().is_quiet {
             true => PAUSE_TURNS.len(),
             // It may be given little lag.
@@ -142,10 +141,9 @@ impl World {
             self.hit(Fault::Verify);
             self.fill_mut().findings.clear();
         }
-        let mut segments = Vec::new();
         for number in 0..total {
             let Ok(segment) = SegmentId::new(number, total) else { continue };
-            let mark = (pass != Pass::Backfill && !repair).then(|| started.text());
+            let mark = (pass != Pass::Backfill && !repair).then(|| begun.started.text());
             let known = checkpoints.iter().find(|known| known.segment() == segment).cloned();
             let fresh = Checkpoint::start(&job, pass, segment).marked(mark);
             let slice = Slice::from(known.filter(|_| pass == Pass::Backfill).unwrap_or(fresh));
@@ -163,7 +161,7 @@ impl World {
             };
             let id = self.fill_mut().id();
             self.fill_mut().runs.insert(id, run);
-            segments.push(id);
+            begun.segments.push(id);
             let skips = match pass {
                 Pass::Backfill => self.head.epoch.number() > 1 && self.bites(Mutant::NoRescan),
                 Pass::VerifyTarget => self.bites(Mutant::OneSided),
@@ -174,15 +172,7 @@ impl World {
             }
         }
         self.note(|| format!("pass {} begins, repair: {repair}, {total} segments", pass.name()));
-        Ok(PassRun {
-            pass,
-            head: self.head.clone(),
-            started,
-            at: 0,
-            cleaning: Vec::new(),
-            counts: BTreeMap::new(),
-            segments,
-        })
+        Ok(begun)
     }
 
     /// One step of a segment of the backfill.

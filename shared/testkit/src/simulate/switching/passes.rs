@@ -32,15 +32,15 @@ fn may_run(pass: Pass, repair: bool, head: &RetrofitState) -> bool {
 impl World {
     /// A page of a table or of a partition of the control table.
     pub(super) fn page(&mut self, of: &PageSource, after: Option<&Item>) -> Reply {
-        let items: Vec<Item> = match of {
+        let (items, model): (Vec<Item>, _) = match of {
             PageSource::Partition(partition) => {
-                self.control.within(&format!("{partition}|")).cloned().collect()
+                let prefix = format!("{partition}|");
+                (self.control.within(&prefix).cloned().collect(), &self.scene.control_table)
             }
-            PageSource::Scan(role) => self.all_of(self.side(*role)),
-        };
-        let model = match of {
-            PageSource::Partition(_) => &self.scene.control_table,
-            PageSource::Scan(role) => self.model(self.side(*role)),
+            PageSource::Scan(role) => {
+                let side = self.side(*role);
+                (self.table(side).iter().map(|(_, item)| item.clone()).collect(), self.model(side))
+            }
         };
         let from = after.map_or(0, |after| {
             items.iter().position(|item| model.key_of(item).as_ref() == Some(after)).map_or(0, |at| at + 1)
@@ -94,9 +94,13 @@ impl World {
             let store = progress::store_mark(&jobs.there, &format!("m{}", self.turns));
             self.carry_out(Direction::Forward, &Request::Write(store));
         }
-        let mark = self.row(&progress::mark_key(&jobs.there)).and_then(progress::read_mark);
-        let (version, seconds) = (self.head.version, self.seconds());
-        let started = ComparisonStart { mark: mark.unwrap_or_default(), version, seconds };
+        self.begun(pass, &jobs.there)
+    }
+
+    /// A pass that begins now.
+    pub(super) fn begun(&self, pass: Pass, job: &Job) -> PassRun {
+        let mark = self.row(&progress::mark_key(job)).and_then(progress::read_mark).unwrap_or_default();
+        let started = ComparisonStart { mark, version: self.head.version, seconds: self.seconds() };
         PassRun {
             pass,
             head: self.head.clone(),

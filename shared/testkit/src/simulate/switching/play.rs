@@ -4,7 +4,8 @@ use keyfold_core::retrofit::Quarantined;
 use keyfold_core::retrofit::control::{Direction, Phase};
 
 use super::super::Violation;
-use super::scene::{KEYS, Layout, VALUES, index, text};
+use super::super::scenario::text;
+use super::scene::{KEYS, Layout, VALUES, index};
 use super::world::{MOVES_MAX, Operator, SwitchFaults, World};
 
 /// Turns of a history.
@@ -18,11 +19,12 @@ impl World {
     /// Plays the history to its end.
     pub(super) fn play(&mut self) -> Result<(), Violation> {
         let turns = self.random.between(200, TURNS_MAX);
+        let mut settled_for = 0;
         for _ in 0..turns {
-            if self.settled_for >= SETTLED_TURNS_MAX {
+            if settled_for >= SETTLED_TURNS_MAX {
                 break;
             }
-            self.settled_for += u64::from(self.is_for_good());
+            settled_for += u64::from(self.is_for_good());
             self.turn();
             self.check()?;
         }
@@ -97,11 +99,7 @@ impl World {
                 let at = self.random.below(self.operators.len());
                 self.operate(at);
             }
-            _ if !self.works.is_empty() => {
-                let at = self.random.below(self.works.len());
-                self.advance(at);
-            }
-            _ => {}
+            _ => self.advance_any(),
         }
     }
 
@@ -137,11 +135,7 @@ impl World {
             2..5 => self.deliver_something(),
             5 => self.mend(),
             6 => self.carry_out_late(),
-            _ if !self.works.is_empty() => {
-                let at = self.random.below(self.works.len());
-                self.advance(at);
-            }
-            _ => {}
+            _ => self.advance_any(),
         }
     }
 

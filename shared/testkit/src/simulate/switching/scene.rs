@@ -6,16 +6,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use keyfold_core::manifest::parse;
 use keyfold_core::model::Table;
 use keyfold_core::retrofit::control::{self, Delivery, Direction, Phase, RetrofitState};
 use keyfold_core::retrofit::{
     ChangeKind, ChangeRecord, Epoch, Generation, Job, Mapping, Protocol, Request, Response, SequenceNumber,
     TaskStep,
 };
-use keyfold_core::value::{AttributeValue, Item};
+use keyfold_core::value::Item;
 
 use super::super::scenario;
+use super::super::store::control_partition;
 
 const TABLES: &str = r#"
 [tables.old]
@@ -92,7 +92,7 @@ pub(super) fn other(side: Direction) -> Direction {
 
 /// The parts of the target's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(in crate::simulate) enum Layout {
     /// The source's key.
     Fixed,
     /// The source's key and an attribute that changes.
@@ -136,13 +136,13 @@ impl Layout {
 }
 
 /// The retrofit.
-pub(super) struct Scene {
+pub(in crate::simulate) struct Scene {
     pub(super) layout: Layout,
-    pub(super) mapping: Mapping,
+    pub(in crate::simulate) mapping: Mapping,
     /// That of the mended manifest, in histories that fill.
     pub(super) mended: Option<Mapping>,
     back: Mapping,
-    pub(super) control_table: Table,
+    pub(in crate::simulate) control_table: Table,
     source_keys: Vec<Item>,
     /// All that items can have there.
     target_keys: Vec<Item>,
@@ -150,37 +150,26 @@ pub(super) struct Scene {
 
 impl Scene {
     /// The one with this layout.
-    pub(super) fn of(layout: Layout) -> &'static Scene {
+    pub(in crate::simulate) fn of(layout: Layout) -> &'static Scene {
         static SCENES: [OnceLock<Scene>; SCENES_MAX] = [const { OnceLock::new() }; SCENES_MAX];
         SCENES[layout.number()].get_or_init(|| {
-            if let Layout::Fill(protocol) = layout {
-                return Scene::filling(protocol);
-            }
-            let parsed = parse("switching.toml", TABLES);
-            let Some(model) = parsed.model else { unreachable!("{:?}", parsed.diagnostics) };
-            let Ok(mapping) = Mapping::of(&model, layout.retrofit()) else {
-                unreachable!("it is in the text above")
+            let (mapping, mended, back) = match layout {
+                Layout::Fill(protocol) => {
+                    let [mapping, mended] = [false, true].map(|mended| scenario::mapping(protocol, mended));
+                    assert_ne!(mapping.hash(), mended.hash());
+                    (mapping.clone(), Some(mended), mapping)
+                }
+                _ => {
+                    let mapping = scenario::mapping_of(TABLES, layout.retrofit());
+                    let Ok(back) = mapping.reverse() else { unreachable!("it drops nothing") };
+                    (mapping, None, back)
+                }
             };
-            let Ok(back) = mapping.reverse() else { unreachable!("it drops nothing") };
-            let source_keys = (0..KEYS).map(source_key).collect();
+            let source_keys = (0..KEYS).map(scenario::key).collect();
             let target_keys = target_keys(&mapping, layout);
             let control_table = control::table("control");
-            Scene { layout, mapping, mended: None, back, control_table, source_keys, target_keys }
+            Scene { layout, mapping, mended, back, control_table, source_keys, target_keys }
         })
-    }
-
-    fn filling(protocol: Protocol) -> Scene {
-        let (mapping, mended) = (scenario::mapping(protocol, false), scenario::mapping(protocol, true));
-        assert_ne!(mapping.hash(), mended.hash());
-        Scene {
-            layout: Layout::Fill(protocol),
-            back: mapping.clone(),
-            mended: Some(mended),
-            mapping,
-            control_table: control::table("control"),
-            source_keys: (0..KEYS).map(source_key).collect(),
-            target_keys: Vec::new(),
-        }
     }
 
     /// That of this retrofit's row.
@@ -341,7 +330,7 @@ fn asked_by(job: &Job, key: &Item) -> Option<String> {
     loop {
         match step {
             TaskStep::Send(Request::Transact(writes)) => {
-                return writes.last().map(|write| control_partition(write.action.key()));
+                return writes.last().map(|write| control_partition(write.action.key()).to_owned());
             }
             TaskStep::Send(_) => step = task.respond(job, Response::Item(None)),
             TaskStep::Done(_) => return None,
@@ -349,27 +338,12 @@ fn asked_by(job: &Job, key: &Item) -> Option<String> {
     }
 }
 
-/// The partition of a row of the control table; an empty text of another table's item.
-pub(super) fn control_partition(key: &Item) -> String {
-    match key.get(control::PARTITION) {
-        Some(AttributeValue::S(partition)) => partition.clone(),
-        _ => String::new(),
-    }
-}
-
-/// The key of an item of the source.
-fn source_key(number: usize) -> Item {
-    Item::from(HashMap::from([("id".to_owned(), text(&format!("k{number}")))]))
-}
-
 /// The keys of the target's items: of each item, and where they can move, of each value.
 fn target_keys(mapping: &Mapping, layout: Layout) -> Vec<Item> {
     let item = |number: usize, value: &str| {
-        let source = source_key(number);
-        let others = [("a".to_owned(), text(value)), ("kind".to_owned(), text("in"))];
-        let item: HashMap<_, _> =
-            source.iter().map(|(name, value)| (name.to_string(), value.clone())).chain(others).collect();
-        let there = mapping.target_item(&Item::from(item)).ok().flatten();
+        let mut item = scenario::key(number);
+        item.extend([("a", scenario::text(value)), ("kind", scenario::text("in"))]);
+        let there = mapping.target_item(&item).ok().flatten();
         there.and_then(|there| mapping.target().key_of(&there)).unwrap_or_default()
     };
     let (numbers, values) = match layout {
@@ -380,8 +354,4 @@ fn target_keys(mapping: &Mapping, layout: Layout) -> Vec<Item> {
     };
     let all = VALUES[..values].iter().flat_map(|value| (0..numbers).map(move |number| (number, *value)));
     all.map(|(number, value)| item(number, value)).collect()
-}
-
-pub(super) fn text(value: &str) -> AttributeValue {
-    AttributeValue::S(value.to_owned())
 }

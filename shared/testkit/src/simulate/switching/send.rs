@@ -5,7 +5,7 @@ use keyfold_core::retrofit::control::Direction;
 use keyfold_core::retrofit::{Action, Guard, ItemSeen, Response, TableRole, Write};
 use keyfold_core::value::{AttributeValue, Item};
 
-use super::super::mutant::{Mutant, Weakened, weakened};
+use super::super::mutant::{Mutant, weakened};
 use super::super::scenario::REFUSED;
 use super::super::work::TaskOrigin;
 use super::world::{World, number_of};
@@ -27,14 +27,12 @@ impl World {
         if sent.iter().any(is_refused) {
             return Response::Rejected("refused-by-table".to_owned());
         }
-        let weak: Vec<Option<Weakened>> = sent.iter().map(|write| self.weaken(write)).collect();
-        let now = |(write, weak)| match weak {
-            &Some(Weakened::Nothing) => None,
-            Some(Weakened::Write(other)) => Some(other),
-            &None => Some(write),
-        };
-        let now: Vec<Option<&Write>> = sent.iter().zip(&weak).map(now).collect();
-        let held: Vec<bool> = now.iter().map(|write| write.is_none_or(|write| self.holds(write))).collect();
+        let weak: Vec<Option<Option<Write>>> = sent.iter().map(|write| self.weaken(write)).collect();
+        let now = sent.iter().zip(&weak);
+        let now = now.map(|(write, weak)| weak.as_ref().map_or(Some(write), Option::as_ref));
+        let now: Vec<Option<&Write>> = now.collect();
+        let held: Vec<bool> =
+            now.iter().map(|write| write.is_none_or(|write| self.holds(Direction::Forward, write))).collect();
         let all = held.iter().all(|held| *held);
         let torn = !all && held.contains(&true) && self.bites(Mutant::NotAtomic);
         for (write, held) in now.iter().zip(&held) {
@@ -48,38 +46,37 @@ impl World {
             // The response may or may not carry the item that was met.
             (false, false) if self.random.chance(50) => Response::Refused(ItemSeen::Unknown),
             (false, false) => {
-                let there = self.there(Direction::Forward, now[0].unwrap_or(&sent[0])).cloned();
+                let Write { role, action, .. } = now[0].unwrap_or(&sent[0]);
+                let there = self.there(Direction::Forward, *role, action.key()).cloned();
                 Response::Refused(there.map_or(ItemSeen::Nothing, |item| ItemSeen::Item(Box::new(item))))
             }
         }
     }
 
-    /// The request of a weakened protocol in place of a write.
-    fn weaken(&mut self, write: &Write) -> Option<Weakened> {
+    /// What a weakened protocol sends in place of a write, as [`weakened`] says it.
+    fn weaken(&mut self, write: &Write) -> Option<Option<Write>> {
         let weak = match self.mutant? {
             Mutant::WholeItem => self.whole_item(write),
             mutant => weakened(mutant, write, self.origin),
         }?;
-        let held = self.holds(write);
+        let held = self.holds(Direction::Forward, write);
         let differs = match &weak {
-            Weakened::Nothing => held,
-            Weakened::Write(other) => self.holds(other) != held || (held && other.action != write.action),
+            None => held,
+            Some(other) => {
+                self.holds(Direction::Forward, other) != held || (held && other.action != write.action)
+            }
         };
         self.bites += u64::from(differs);
         Some(weak)
     }
 
     /// An update in place as a put of the item as it was a moment ago, if it still exists.
-    fn whole_item(&self, write: &Write) -> Option<Weakened> {
+    fn whole_item(&self, write: &Write) -> Option<Option<Write>> {
         let Action::Update { key, .. } = &write.action else { return None };
         let before = self.fill().stale(number_of(key), self.turns)?.clone()?;
         let guard = Guard::Present(Condition::All(Vec::new()));
         let folded = self.mapping_now().target_item(&before).ok()??;
-        Some(Weakened::Write(Write { action: Action::Put(folded), guard, ..write.clone() }))
-    }
-
-    fn holds(&self, write: &Write) -> bool {
-        write.guard.holds(self.there(Direction::Forward, write))
+        Some(Some(Write { action: Action::Put(folded), guard, ..write.clone() }))
     }
 }
 

@@ -91,17 +91,7 @@ impl World {
         Ok(Reply::Shards { shards: page.iter().map(shard).collect(), last })
     }
 
-    pub(super) fn read_records(
-        &mut self,
-        at: usize,
-        side: Direction,
-        from: &[ShardPosition],
-    ) -> Result<Reply, Failure> {
-        let pages = from.iter().map(|position| self.read_shard(at, side, position));
-        Ok(Reply::Records(pages.collect()))
-    }
-
-    fn read_shard(
+    pub(super) fn read_shard(
         &mut self,
         at: usize,
         side: Direction,

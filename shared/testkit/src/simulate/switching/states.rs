@@ -81,7 +81,7 @@ impl World {
         if is_foreign(item) {
             return None;
         }
-        match (self.fill().protocol, item.get(OWNER_ATTRIBUTE)) {
+        match (self.scene.mapping.protocol(), item.get(OWNER_ATTRIBUTE)) {
             (Protocol::Ledger, Some(AttributeValue::S(owner))) => owner.strip_prefix("S:k")?.parse().ok(),
             (Protocol::Ledger, _) => None,
             (Protocol::InPlace | Protocol::Fenced, _) => Some(number_of(item)),
@@ -200,7 +200,8 @@ impl World {
                 KeyState::Unmappable if self.fill().restarted && self.is_taken(number) => true,
                 // Found by verification, as is what could not be written where it stood.
                 KeyState::Occupied | KeyState::Stale | KeyState::Ghost
-                    if self.fill().protocol == Protocol::Fenced && self.fill().obstructed[number] =>
+                    if self.scene.mapping.protocol() == Protocol::Fenced
+                        && self.fill().obstructed[number] =>
                 {
                     true
                 }
@@ -259,14 +260,14 @@ impl World {
 
     /// A deleted item, where another program's item blocks its tombstone.
     fn stands_in_the_way(&self, number: usize, entry: &Quarantined) -> bool {
-        self.fill().protocol == Protocol::Fenced
+        self.scene.mapping.protocol() == Protocol::Fenced
             && entry.code == QuarantineReason::Foreign.code()
             && self.fill().foreign.iter().any(|item| number_of(item) == number)
     }
 
     /// The ledger's rows name exactly what is in the target.
     fn check_rows(&self) -> Result<(), Violation> {
-        if self.fill().protocol != Protocol::Ledger {
+        if self.scene.mapping.protocol() != Protocol::Ledger {
             return Ok(());
         }
         let target = self.mapping_now().target();

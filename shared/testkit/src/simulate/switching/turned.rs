@@ -106,7 +106,7 @@ impl World {
 
     /// The item of the other table for an item of this one; the same for all items without a place there.
     pub(super) fn carried(&self, side: Direction, state: Option<&Item>) -> Option<Item> {
-        self.mapping_from(side).target_item(state?).ok().flatten()
+        self.scene.mapping_from(side).target_item(state?).ok().flatten()
     }
 
     /// An item of a table as far as the other one concerns it: items of the source that are not selected do not.

@@ -7,10 +7,9 @@ use keyfold_core::retrofit::{Action, ChangeRecord, Generation, Job, Pass, TableR
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::mutant::Mutant;
-use super::super::store::outcome;
-use super::carry::{anything, newest_fence};
-use super::scene::{Layout, control_partition, index, other};
-use super::work::Look;
+use super::super::store::{control_partition, outcome};
+use super::carry::newest_fence;
+use super::scene::{Layout, index, other};
 use super::world::{World, natural, number_of};
 
 impl World {
@@ -161,11 +160,6 @@ impl World {
         }
     }
 
-    /// Does a weakened function use this cached row after its time?
-    pub(super) fn is_used_too_long(&mut self, look: &Look) -> bool {
-        look.is_remembered_long(self.turns) && self.bites(Mutant::LookTooLong)
-    }
-
     /// Is this a change of nothing but fences, which a weakened protocol leaves out?
     pub(super) fn is_skipped(&mut self, lead: Direction, writes: &[Write]) -> bool {
         let is_same = |write: &Write| {
@@ -183,18 +177,16 @@ impl World {
     }
 
     /// A write of a sweep or of the end of a retrofit as a weakened protocol sends it.
-    pub(super) fn weakened_cleaning(&mut self, pass: Pass, write: Write) -> Write {
+    pub(super) fn weakened_cleaning(&mut self, pass: Pass, mut write: Write) -> Write {
         let mutant = match pass {
             Pass::Tidy => Mutant::SweepUnguarded,
             Pass::Finalise => Mutant::CleanUnguarded,
             _ => return write,
         };
-        if !self.has(mutant) {
-            return write;
+        if self.has(mutant) {
+            self.unguard(Direction::Forward, &mut write);
         }
-        let there = self.at(Direction::Reverse, write.action.key());
-        self.bites += u64::from(!write.guard.holds(there));
-        Write { guard: anything(), ..write }
+        write
     }
 
     /// Is this record too young for an operator that does not wait for what was written after the stop?

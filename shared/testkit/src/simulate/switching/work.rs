@@ -9,7 +9,7 @@ use keyfold_core::retrofit::{ItemTask, Job, Request, Tracking};
 use super::super::work::TaskOrigin;
 
 /// The turns for which the row is cached.
-const LOOK_TURNS: u64 = 40;
+pub(super) const LOOK_TURNS: u64 = 40;
 
 /// A task that has a request to send.
 #[derive(Clone)]
@@ -72,11 +72,6 @@ pub(super) struct Look {
 impl Look {
     pub(super) fn is_remembered(&self, turns: u64) -> bool {
         turns <= self.turn + LOOK_TURNS
-    }
-
-    /// The same for a weakened function.
-    pub(super) fn is_remembered_long(&self, turns: u64) -> bool {
-        turns <= self.turn + 6 * LOOK_TURNS
     }
 }
 

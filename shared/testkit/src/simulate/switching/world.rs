@@ -9,18 +9,19 @@ use keyfold_core::retrofit::control::{Direction, RetrofitState};
 use keyfold_core::retrofit::operate::{Failure, FailureKind, Operation};
 use keyfold_core::retrofit::progress::ComparisonStart;
 use keyfold_core::retrofit::{
-    ChangeKind, ChangeRecord, Fence, LedgerRow, Mapping, Pass, Protocol, Quarantined, Request, Response,
+    ChangeKind, ChangeRecord, Fence, LedgerRow, Pass, Protocol, Quarantined, Request, Response,
     SequenceNumber, SourceKey, TableRole, Write,
 };
 use keyfold_core::value::{AttributeValue, Item};
 
 use super::super::Violation;
-use super::super::fault::{Fault, Hits, WriterAction, WriterActions};
+use super::super::fault::{Fault, Faults, Hits, WriterActions};
 use super::super::mutant::Mutant;
+use super::super::scenario::text;
 use super::super::store::{self, ItemStore, outcome};
 use super::super::work::{TaskOrigin, line, short};
 use super::fill::Fill;
-use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other, text};
+use super::scene::{Jobs, KEYS, Layout, PLACES_MAX, Scene, VALUES, index, other};
 use super::work::{Look, Work, Zombie};
 use crate::generate::Random;
 
@@ -206,8 +207,6 @@ pub(super) struct World {
     pub(super) let_in_at: u64,
     /// How many of ten thousand effects of a stop are interrupted.
     pub(super) doubts: usize,
-    /// For how many turns writers have been moved for good.
-    pub(super) settled_for: u64,
     /// The last stop has started.
     pub(super) ending: bool,
     /// The retrofit ended, and its marks were to stay.
@@ -266,14 +265,16 @@ impl World {
     /// A retrofit that begins, by this protocol.
     pub(super) fn filling(protocol: Protocol, seed: u64, mutant: Option<Mutant>, trace: bool) -> World {
         let mut random = Random::new(seed);
-        let fill = Fill::new(protocol, &mut random);
+        let fill = Fill::new(&mut random);
+        let is_on = |fault| fill.faults.is_on(fault);
+        let crashes = is_on(Fault::CrashBefore) || is_on(Fault::CrashAfter);
         let faults = SwitchFaults {
-            crashes: fill.is_on(Fault::CrashBefore) || fill.is_on(Fault::CrashAfter),
-            zombies: fill.is_on(Fault::Zombie),
-            lost: fill.is_on(Fault::LostResponse),
-            operators: fill.is_on(Fault::CrashBefore) || fill.is_on(Fault::CrashAfter),
-            conflicts: fill.is_on(Fault::Conflict) && protocol == Protocol::Ledger,
-            throttles: fill.is_on(Fault::ThrottleTable),
+            crashes,
+            zombies: is_on(Fault::Zombie),
+            lost: is_on(Fault::LostResponse),
+            operators: crashes,
+            conflicts: is_on(Fault::Conflict) && protocol == Protocol::Ledger,
+            throttles: is_on(Fault::ThrottleTable),
             ..SwitchFaults::default()
         };
         let mut world = World::with(Layout::Fill(protocol), random, faults, mutant, trace);
@@ -290,7 +291,7 @@ impl World {
     ) -> World {
         let mut world = World::filling(protocol, 0, None, false);
         world.faults = SwitchFaults::default();
-        world.fill_mut().faults.end();
+        world.fill_mut().faults.on = 0;
         truth.iter().zip(&mut world.expected).for_each(|(item, expected)| expected.clone_from(item));
         for (role, item) in held {
             match world.place(Direction::Forward, role) {
@@ -304,10 +305,8 @@ impl World {
 
     /// How often each fault was hit, and each action of writers was done.
     pub(super) fn hits(&self) -> (Hits, WriterActions) {
-        match &self.fill {
-            Some(fill) => (fill.faults.hits, fill.faults.writer_actions),
-            None => ([0; Fault::ALL.len()], [0; WriterAction::ALL.len()]),
-        }
+        let faults = self.fill.as_ref().map_or_else(Faults::default, |fill| fill.faults.clone());
+        (faults.hits, faults.writer_actions)
     }
 
     /// Nothing has happened yet, and there is no item.
@@ -366,7 +365,6 @@ impl World {
             stopped_at: [0; 2],
             let_in_at: 0,
             doubts: if faults.hesitant { 70 } else { 5 },
-            settled_for: 0,
             ending: false,
             keeps_marks: false,
             changed: true,
@@ -447,20 +445,16 @@ impl World {
             }
             let item = self.made(Direction::Forward);
             let item = self.keyed(Direction::Forward, number, item);
-            match self.head.generation.is_some() || self.scene.layout != Layout::Fixed {
-                true => self.carried_over(number, item),
-                // The backfill is still to come.
-                false => {
-                    self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
-                    self.expected[number] = Some(item);
-                }
+            self.tables[0].set(self.scene.mapping.source(), &item, Some(item.clone()));
+            self.expected[number] = Some(item.clone());
+            // Else the backfill is still to come.
+            if self.head.generation.is_some() || self.scene.layout != Layout::Fixed {
+                self.carried_over(item);
             }
         }
     }
 
-    fn carried_over(&mut self, number: usize, item: Item) {
-        self.tables[0].set(self.scene.mapping.source(), &item.clone(), Some(item.clone()));
-        self.expected[number] = Some(item.clone());
+    fn carried_over(&mut self, item: Item) {
         if self.scene.layout != Layout::Fixed {
             let job = Jobs::of(&self.head).there.clone();
             self.carry_to_the_end(job.backfill(item, false), &job, Direction::Forward);
@@ -520,11 +514,11 @@ impl World {
     }
 
     pub(super) fn is_in_place(&self) -> bool {
-        self.fill.as_ref().is_some_and(|fill| fill.is_in_place())
+        self.scene.mapping.protocol() == Protocol::InPlace
     }
 
     pub(super) fn is_on(&self, fault: Fault) -> bool {
-        self.fill.as_ref().is_some_and(|fill| fill.is_on(fault))
+        self.fill.as_ref().is_some_and(|fill| fill.faults.is_on(fault))
     }
 
     /// Notes that a fault was hit.
@@ -612,11 +606,6 @@ impl World {
             Direction::Forward => self.tables[0].get(self.model(side), self.scene.source_key(number)),
             Direction::Reverse => self.places(number).next(),
         }
-    }
-
-    /// All items of a table.
-    pub(super) fn all_of(&self, side: Direction) -> Vec<Item> {
-        self.tables[index(side)].items()
     }
 
     /// The item at this place of a table.
@@ -726,11 +715,7 @@ impl World {
                 if let Some(stale) = self.stale(*role, key) {
                     return Response::Item(stale);
                 }
-                let there = match self.place(lead, *role) {
-                    Some(side) => self.tables[index(side)].get(self.model(side), key),
-                    None => self.control.get(&self.scene.control_table, key),
-                };
-                Response::Item(there.cloned())
+                Response::Item(self.there(lead, *role, key).cloned())
             }
             Request::Write(write) if self.is_filling() => {
                 self.write_filling(std::slice::from_ref(write), false)
@@ -783,18 +768,23 @@ impl World {
         }
     }
 
-    /// The item or row at the place of this write, for a job of this direction.
-    pub(super) fn there(&self, lead: Direction, write: &Write) -> Option<&Item> {
-        match self.place(lead, write.role) {
-            Some(side) => self.at(side, write.action.key()),
-            None => self.row(write.action.key()),
+    /// The item or row with this key at this place, for a job of this direction.
+    pub(super) fn there(&self, lead: Direction, role: TableRole, key: &Item) -> Option<&Item> {
+        match self.place(lead, role) {
+            Some(side) => self.at(side, key),
+            None => self.row(key),
         }
+    }
+
+    /// Does the guard of this write hold?
+    pub(super) fn holds(&self, lead: Direction, write: &Write) -> bool {
+        write.guard.holds(self.there(lead, write.role, write.action.key()))
     }
 
     /// Makes a write, whatever its guard says.
     pub(super) fn make(&mut self, lead: Direction, write: &Write) {
-        let item = outcome(self.there(lead, write), &write.action);
         let key = write.action.key().clone();
+        let item = outcome(self.there(lead, write.role, &key), &write.action);
         match self.place(lead, write.role) {
             Some(side) => {
                 self.set(side, &key, item);
@@ -805,7 +795,7 @@ impl World {
 
     /// All or none; if none, whose guards held.
     fn write_all(&mut self, lead: Direction, writes: &[Write]) -> Option<Vec<bool>> {
-        let held: Vec<bool> = writes.iter().map(|write| write.guard.holds(self.there(lead, write))).collect();
+        let held: Vec<bool> = writes.iter().map(|write| self.holds(lead, write)).collect();
         if held.contains(&false) {
             return Some(held);
         }
@@ -818,21 +808,11 @@ impl World {
         self.control.get(&self.scene.control_table, key)
     }
 
-    /// The row of an item, for the direction that leads from this side.
-    pub(super) fn row_of(&self, side: Direction, number: usize) -> Option<&Item> {
-        self.row_of_key(side, &self.key(side, number))
-    }
-
-    /// The same by its key.
+    /// The row of the item with this key, for the direction that leads from this side.
     pub(super) fn row_of_key(&self, side: Direction, key: &Item) -> Option<&Item> {
-        let mapping = self.mapping_from(side);
+        let mapping = self.scene.mapping_from(side);
         let source = SourceKey::of(mapping.source(), key)?;
         self.row(&LedgerRow::key(mapping, &source))
-    }
-
-    /// How items of this side's table become those of the other one.
-    pub(super) fn mapping_from(&self, side: Direction) -> &'static Mapping {
-        self.scene.mapping_from(side)
     }
 
     /// Was an old copy put back whose fence can pass for the retrofit's own, where this item is concerned?
@@ -939,7 +919,7 @@ impl World {
     /// A limit of the protocol: the deletion of an old copy, whose fence the retrofit deleted before, is taken for its own.
     pub(super) fn looks_removed(&self, side: Direction, number: usize, item: &Item) -> bool {
         let row = match self.scene.layout {
-            Layout::Fixed => self.row_of(other(side), number),
+            Layout::Fixed => self.row_of_key(other(side), &self.key(other(side), number)),
             _ => self.row_of_key(side, item),
         };
         let fence = Fence::on(item);

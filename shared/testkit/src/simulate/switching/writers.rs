@@ -10,14 +10,6 @@ use super::super::work::short;
 use super::scene::KEYS;
 use super::world::World;
 
-/// A writer's item.
-enum Written<'w> {
-    /// The whole item: whatever else was there goes.
-    Whole,
-    /// These attributes of it.
-    Some(&'w [&'w str]),
-}
-
 impl World {
     /// A writer does something.
     pub(super) fn write_something(&mut self) {
@@ -37,7 +29,7 @@ impl World {
                 let new = self.made_anew(number, flaw);
                 let again = there.is_none() && self.fill().known[number];
                 self.fill_mut().faults.did(if again { WriterAction::Recreate } else { WriterAction::Put });
-                self.store(number, new, &Written::Whole);
+                self.store(number, new, None);
             }
         }
     }
@@ -68,7 +60,7 @@ impl World {
         if self.random.chance(12) {
             there.remove(name);
             self.fill_mut().faults.did(WriterAction::Remove);
-            return self.store(number, there, &Written::Some(&[name]));
+            return self.store(number, there, Some(&[name]));
         }
         let Some(value) = new.get(name) else { return };
         there.insert(name.to_owned(), value.clone());
@@ -77,7 +69,7 @@ impl World {
         } else {
             WriterAction::Update
         });
-        self.store(number, there, &Written::Some(&[name]));
+        self.store(number, there, Some(&[name]));
     }
 
     fn remove(&mut self, number: usize, expired: bool) {
@@ -102,12 +94,12 @@ impl World {
             }
         }
         self.fill_mut().faults.did(WriterAction::Swap);
-        self.store(number, first, &Written::Some(&["a", "b"]));
-        self.store(other_number, second, &Written::Some(&["a", "b"]));
+        self.store(number, first, Some(&["a", "b"]));
+        self.store(other_number, second, Some(&["a", "b"]));
     }
 
-    /// Writes an item as its writer has it.
-    fn store(&mut self, number: usize, new: Item, written: &Written<'_>) {
+    /// Writes an item as its writer has it: these attributes of it, or the whole item, and whatever else was there goes.
+    fn store(&mut self, number: usize, new: Item, written: Option<&[&str]>) {
         let Some(stored) = self.as_stored(number, &new, written) else {
             return self.note(|| format!("a writer cannot fold k{number}, and writes nothing"));
         };
@@ -125,7 +117,7 @@ impl World {
     }
 
     /// The resulting item of the table; `None` if a writer that folds cannot fold it, or if the table does not take it.
-    fn as_stored(&mut self, number: usize, new: &Item, written: &Written<'_>) -> Option<Item> {
+    fn as_stored(&mut self, number: usize, new: &Item, written: Option<&[&str]>) -> Option<Item> {
         if !self.is_in_place() {
             return Some(new.clone());
         }
@@ -134,11 +126,11 @@ impl World {
             return folded.filter(|item| item_bytes(item) <= ITEM_BYTES_MAX);
         }
         let mut stored = new.clone();
-        if let Written::Some(names) = written
+        if let Some(names) = written
             && let Some(there) = self.item(Direction::Forward, number)
         {
             stored = there.clone();
-            for name in *names {
+            for name in names {
                 match new.get(*name) {
                     Some(value) => stored.insert((*name).to_owned(), value.clone()),
                     None => stored.remove(*name),
