@@ -5,6 +5,8 @@ mod judge;
 mod report;
 mod shrink;
 
+use std::str::FromStr;
+
 use keyfold_core::manifest;
 use keyfold_core::model::{Model, Table};
 use keyfold_core::query::readiness::{Pending, Readiness};
@@ -47,6 +49,11 @@ pub fn seeds(argument: &str) -> Option<std::ops::Range<u64>> {
         Some((from, to)) => Some(from.parse().ok()?..to.parse().ok()?),
         None => argument.parse().ok().map(|seed| seed..seed + 1),
     }
+}
+
+/// The number in this environment variable, or the default.
+pub fn setting<T: FromStr>(name: &str, default: T) -> T {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 impl Case {

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use keyfold_core::model::Table;
 use keyfold_core::query::check::Caller;
-use keyfold_core::value::{AttributeValue, Item, Number};
+use keyfold_core::value::{AttributeValue, Item};
 
-use crate::generate::asked::is_of;
+use crate::generate::asked::{self, is_of};
 use crate::generate::{Asking, CaseItem};
 
 /// Does this item match? Tombstones never do.
@@ -40,7 +40,7 @@ pub fn compare(order: &[String], a: &Item, b: &Item) -> Ordering {
             (None, None) => Ordering::Equal,
             (None, Some(_)) => Ordering::Less,
             (Some(_), None) => Ordering::Greater,
-            (Some(a), Some(b)) => compare_values(a, b),
+            (Some(a), Some(b)) => asked::order(a, b).unwrap_or(Ordering::Equal),
         };
         let turned = if descending { ascending.reverse() } else { ascending };
         if turned.is_ne() {
@@ -48,18 +48,6 @@ pub fn compare(order: &[String], a: &Item, b: &Item) -> Ordering {
         }
     }
     Ordering::Equal
-}
-
-fn compare_values(a: &AttributeValue, b: &AttributeValue) -> Ordering {
-    match (a, b) {
-        (AttributeValue::S(a), AttributeValue::S(b)) => a.as_bytes().cmp(b.as_bytes()),
-        (AttributeValue::B(a), AttributeValue::B(b)) => a.cmp(b),
-        (AttributeValue::N(a), AttributeValue::N(b)) => match (a.parse::<Number>(), b.parse::<Number>()) {
-            (Ok(a), Ok(b)) => a.cmp(&b),
-            _ => Ordering::Equal,
-        },
-        _ => Ordering::Equal,
-    }
 }
 
 fn of_entity(table: &Table, asking: &Asking, item: &Item) -> bool {

@@ -20,8 +20,6 @@ pub struct Ran {
     pub answer: Result<Answer, AnswerError>,
     /// The read units that it really took.
     pub units: f64,
-    /// The units of its dearest response.
-    pub dearest: f64,
 }
 
 /// One page of an answer. Responses arrive in a random order.
@@ -32,28 +30,26 @@ pub fn run(
     options: &RunOptions,
     random: &mut Random,
 ) -> Result<Ran, TableError> {
-    let (mut units, mut dearest) = (0.0, 0.0_f64);
+    let mut units = 0.0;
     let mut execution = match Execution::new(table.model(), plan, from, options) {
         Ok(execution) => execution,
-        Err(error) => return Ok(Ran { answer: Err(error), units, dearest }),
+        Err(error) => return Ok(Ran { answer: Err(error), units }),
     };
     let mut under_way: Vec<ReadRequest> = Vec::new();
     loop {
         match execution.step() {
-            Ok(Next::Answer(answer)) => return Ok(Ran { answer: Ok(answer), units, dearest }),
+            Ok(Next::Answer(answer)) => return Ok(Ran { answer: Ok(answer), units }),
             Ok(Next::Send(requests)) => under_way.extend(requests),
-            Err(error) => return Ok(Ran { answer: Err(error), units, dearest }),
+            Err(error) => return Ok(Ran { answer: Err(error), units }),
         }
         let request = under_way.swap_remove(random.below(under_way.len()));
         let brought = read(plan, table, &request)?;
-        let cost = match &brought {
+        units += match &brought {
             ReadResponse::Page { page, .. } => page.consumed.units,
             ReadResponse::Items(got) => got.consumed.units,
         };
-        units += cost;
-        dearest = dearest.max(cost);
         if let Err(error) = execution.arrived(request.access, brought) {
-            return Ok(Ran { answer: Err(error), units, dearest });
+            return Ok(Ran { answer: Err(error), units });
         }
     }
 }

@@ -80,35 +80,14 @@ impl ModelTable {
         &self.table
     }
 
-    /// How many items there are.
-    pub fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    /// Is there no item?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Every item, in the order of the keys.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
-        self.items.all().map(|(_, item)| item)
-    }
-
-    /// How many writes of indexes are still to be done.
-    pub fn behind(&self) -> usize {
-        self.indexes.iter().map(|index| index.behind.len()).sum()
+        self.items.values()
     }
 
     /// Lets each global index see its `writes` oldest unseen writes. Returns how many were seen.
     pub fn catch_up(&mut self, writes: usize) -> usize {
         self.indexes.iter_mut().map(|index| index.catch_up(writes)).sum()
-    }
-
-    /// The same for one index alone: indexes lag each by their own measure.
-    pub fn catch_up_index(&mut self, name: &str, writes: usize) -> usize {
-        let at = self.table.indexes.iter().position(|index| index.name == name);
-        at.map_or(0, |at| self.indexes[at].catch_up(writes))
     }
 
     /// Removes every entry of an index, as before a retrofit has filled it.
@@ -150,7 +129,7 @@ impl IndexState {
                 self.entries.remove(&position);
             }
             if let Some((position, entry)) = change.put {
-                self.entries.put(position, entry);
+                self.entries.insert(position, entry);
             }
         }
         seen

@@ -1,7 +1,5 @@
 //! The cap on read units holds for items of any size: an execution exceeds it by at most one page.
 
-use std::collections::HashMap;
-
 use keyfold_core::execute::RunOptions;
 use keyfold_core::query::check::Caller;
 use keyfold_core::query::{Condition, Readiness, check, plan};
@@ -34,8 +32,7 @@ fn table(item_bytes: usize) -> ModelTable {
             ("at", AttributeValue::N(number.to_string())),
             ("body", text("x".repeat(item_bytes))),
         ];
-        let item: HashMap<_, _> = all.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-        table.put(Item::from(item), &Condition::always()).unwrap_or_else(|error| panic!("{error}"));
+        table.put(Item::from_iter(all), &Condition::always()).unwrap_or_else(|error| panic!("{error}"));
     }
     table
 }

@@ -10,15 +10,11 @@ use keyfold_core::model::Table;
 use keyfold_core::query::{Condition, check, plan};
 use keyfold_core::value::{AttributeValue, Item};
 use keyfold_testkit::ModelTable;
-use keyfold_testkit::case::Case;
+use keyfold_testkit::case::{Case, setting};
 use keyfold_testkit::generate::Random;
 use keyfold_testkit::run::run;
 
 const CASES_DEFAULT: u64 = 1_000;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// The items of a case, of a size that makes the number of read items show in the cost.
 fn larger(case: &Case) -> Vec<Item> {
@@ -77,7 +73,7 @@ fn both(case: &mut Case) -> Option<(f64, f64)> {
 
 #[test]
 fn nine_of_ten_estimates_are_within_a_factor_of_two() {
-    let (first, count) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_CASES", CASES_DEFAULT));
+    let (first, count) = (setting("KEYFOLD_SEED", 0), setting("KEYFOLD_CASES", CASES_DEFAULT));
     let (mut all, mut above, mut below) = (0, 0, 0);
     let mut is_misjudged = |seed: u64| {
         let Some((estimated, consumed)) = both(&mut Case::new(seed)) else { return };

@@ -4,18 +4,16 @@
 
 #![expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
 
+use keyfold_testkit::case::setting;
 use keyfold_testkit::generated::{Counts, Mutant, Shape, play};
 
 const HISTORIES_DEFAULT: u64 = 6_700;
 /// The number of histories of a protocol within which a fault must show.
 const HISTORIES_OF_MUTANT: u64 = 3_000;
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 fn all_right(shape: Shape) -> Counts {
-    let counts = play(shape, number("KEYFOLD_SEED", 0), number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None);
+    let counts =
+        play(shape, setting("KEYFOLD_SEED", 0), setting("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None);
     let counts = counts.unwrap_or_else(|(seed, fault)| panic!("{shape:?}, seed {seed}: {fault}"));
     println!("{shape:?}: {counts:?}");
     assert!(

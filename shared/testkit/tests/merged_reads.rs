@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::collections::HashMap;
-
 use keyfold_core::execute::{Answer, Position, RunOptions};
 use keyfold_core::model::Model;
 use keyfold_core::query::check::Caller;
@@ -63,8 +61,8 @@ impl Stage {
                 ("team", format!("t{:02}", team(score))),
                 ("text", "x".repeat(bytes - 60)),
             ];
-            let named = texts.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
-            let mut item = Item::from(HashMap::<_, _>::from_iter(named));
+            let named = texts.map(|(name, value)| (name, AttributeValue::S(value)));
+            let mut item = Item::from_iter(named);
             item.insert("score".to_owned(), AttributeValue::N(score.to_string()));
             table.put(item, &Condition::always()).unwrap();
         }

@@ -7,17 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use keyfold_testkit::case::{Case, CaseResult, FEATURES, features, judge, report, shrunk};
+use keyfold_testkit::case::{Case, CaseResult, FEATURES, features, judge, report, setting, shrunk};
 
 const CASES_DEFAULT: u64 = 5_000;
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn a_planned_answer_is_the_naive_answer() {
-    let (first, count) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_CASES", CASES_DEFAULT));
+    let (first, count) = (setting("KEYFOLD_SEED", 0), setting("KEYFOLD_CASES", CASES_DEFAULT));
     let mut tally: BTreeMap<CaseResult, u64> = BTreeMap::new();
     let (mut manifests_refused, mut items) = (0, 0);
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();

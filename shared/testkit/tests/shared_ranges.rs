@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::collections::HashMap;
-
 use keyfold_core::execute::{Answer, RunOptions};
 use keyfold_core::model::Model;
 use keyfold_core::query::check::Caller;
@@ -66,8 +64,8 @@ fn shop(model: &Model) -> ModelTable {
             ("at", format!("2026-03-01T{hour:02}:{minute:02}:{second:02}.000Z")),
             ("text", "x".repeat(90)),
         ];
-        let named = values.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
-        let item = Item::from(HashMap::<_, _>::from_iter(named));
+        let named = values.map(|(name, value)| (name, AttributeValue::S(value)));
+        let item = Item::from_iter(named);
         shop.put(table.with_keys(item).unwrap(), &Condition::always()).unwrap();
     }
     shop

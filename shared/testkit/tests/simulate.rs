@@ -3,24 +3,21 @@
 //! `KEYFOLD_HISTORIES`: the number for each protocol; `KEYFOLD_SEED`: the first seed.
 
 use keyfold_core::retrofit::Protocol;
+use keyfold_testkit::case::setting;
 use keyfold_testkit::simulate::{
     Bounds, Campaign, Fault, HistoryKind, Mutant, Orders, Tally, WriterAction, exhaust, history,
 };
 
 const HISTORIES_DEFAULT: u64 = 400;
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 fn campaign(histories: u64, mutant: Option<Mutant>) -> Campaign {
-    Campaign { seed: number("KEYFOLD_SEED", 0), histories, mutant, threads: 2 }
+    Campaign { seed: setting("KEYFOLD_SEED", 0), histories, mutant, threads: 2 }
 }
 
 /// Plays the histories of one protocol, and counts how often each fault occurred.
 fn play(protocol: Protocol) -> Tally {
     let kind = HistoryKind::Fill(protocol);
-    let tally = campaign(number("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&kind);
+    let tally = campaign(setting("KEYFOLD_HISTORIES", HISTORIES_DEFAULT), None).play(&kind);
     if let Some((seed, wrong)) = &tally.wrong {
         let trace = history(&kind, *seed, None, true).trace.join("\n");
         panic!("{trace}\n{protocol:?}, seed {seed}: {wrong}");
@@ -152,7 +149,7 @@ fn a_walk_of_a_weakened_protocol_comes_to_a_wrong_end() {
 
 #[test]
 fn histories_of_a_switch_are_right() {
-    let histories = number("KEYFOLD_HISTORIES", 150);
+    let histories = setting("KEYFOLD_HISTORIES", 150);
     let (mut moves, mut to_the_end) = (0, 0);
     for ledger in [false, true] {
         let kind = HistoryKind::Switch { ledger };

@@ -7,18 +7,15 @@
 
 use std::collections::BTreeMap;
 
+use keyfold_testkit::case::setting;
 use keyfold_testkit::two_worlds::{AgreedOutcome, TwoWorlds};
 
 const PAIRS_DEFAULT: u64 = 500;
 const REQUESTS_OF_PAIR: u64 = 20;
 
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn two_worlds_that_differ_in_anothers_items_only_cannot_be_told_apart() {
-    let (first, pairs) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_PAIRS", PAIRS_DEFAULT));
+    let (first, pairs) = (setting("KEYFOLD_SEED", 0), setting("KEYFOLD_PAIRS", PAIRS_DEFAULT));
     let mut tally: BTreeMap<AgreedOutcome, u64> = BTreeMap::new();
     for seed in first..first + pairs {
         let mut pair = TwoWorlds::new(seed);

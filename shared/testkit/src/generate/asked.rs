@@ -163,7 +163,8 @@ fn same(a: &AttributeValue, b: &AttributeValue) -> bool {
     }
 }
 
-fn order(a: &AttributeValue, b: &AttributeValue) -> Option<std::cmp::Ordering> {
+/// The order of two values of one type; `None` of others.
+pub(crate) fn order(a: &AttributeValue, b: &AttributeValue) -> Option<std::cmp::Ordering> {
     match (a, b) {
         (AttributeValue::S(a), AttributeValue::S(b)) => Some(a.as_bytes().cmp(b.as_bytes())),
         (AttributeValue::B(a), AttributeValue::B(b)) => Some(a.cmp(b)),

@@ -1,7 +1,5 @@
 //! Random items for a table, as they are stored: with their folded keys.
 
-use std::collections::HashMap;
-
 use keyfold_core::attribute::TOMBSTONE_ATTRIBUTE;
 use keyfold_core::model::{Entity, Table, WhenTest};
 use keyfold_core::retrofit::attributes::FENCE_ATTRIBUTE;
@@ -82,13 +80,13 @@ pub fn changed(table: &Table, words: &Words, items: &[CaseItem], random: &mut Ra
                 || *name == "other"
                 || key.contains_key(name.as_str())
         };
-        let natural = seen.iter().filter(kept).map(|(name, value)| (name.to_string(), value.clone()));
-        let mut raw: HashMap<String, AttributeValue> = natural.collect();
+        let natural = seen.iter().filter(kept).map(|(name, value)| (name.clone(), value.clone()));
+        let mut raw: Item = natural.collect();
         for _ in 0..2 {
             let name = random.any(&table.attributes.keys().collect::<Vec<_>>()).copied()?;
             raw.insert(name.clone(), random.any(words.of(name))?.clone());
         }
-        let later = written(table, &Item::from(raw))?;
+        let later = written(table, &raw)?;
         (table.key_of(&later.stored)? == key).then_some(later)
     };
     items.iter().filter_map(&mut change).collect()
@@ -100,7 +98,7 @@ pub(super) fn item(table: &Table, words: &Words, random: &mut Random) -> Option<
 }
 
 fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> {
-    let mut raw: HashMap<String, AttributeValue> = HashMap::new();
+    let mut raw = Item::default();
     let missing = *random.pick(&[5, 15, 40]);
     for name in table.attributes.keys() {
         if let (true, Some(value)) = (random.chance(100 - missing), random.any(words.of(name))) {
@@ -117,7 +115,7 @@ fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> 
     }
     let required = table.attributes.values().filter(|known| known.required);
     let mut needed: Vec<&str> = required.map(|known| known.name.as_str()).collect();
-    let item = Item::from(raw.clone());
+    let item = raw.clone();
     for of in table.entities.iter().filter(|known| entity == Some(known) || is_of(known, &item)) {
         needed.extend(table.requires(of));
         table.never(of).for_each(|name| drop(raw.remove(name)));
@@ -127,11 +125,7 @@ fn drawn(table: &Table, words: &Words, random: &mut Random) -> Option<CaseItem> 
             raw.insert(name.to_owned(), random.any(words.of(name))?.clone());
         }
     }
-    let item = Item::from(raw);
-    written(
-        table,
-        &entity.and_then(|entity| table.as_entity(item.clone(), &entity.name).ok()).unwrap_or(item),
-    )
+    written(table, &entity.and_then(|entity| table.as_entity(raw.clone(), &entity.name).ok()).unwrap_or(raw))
 }
 
 /// The item as stored, and as a reader sees it. Some items store the attributes in their keys, others do not.
@@ -146,13 +140,7 @@ fn written(table: &Table, raw: &Item) -> Option<CaseItem> {
     Some(CaseItem { stored: if is_told { stored } else { seen.clone() }, seen: Some(seen) })
 }
 
-fn make_entity(
-    entity: &Entity,
-    table: &Table,
-    words: &Words,
-    raw: &mut HashMap<String, AttributeValue>,
-    random: &mut Random,
-) {
+fn make_entity(entity: &Entity, table: &Table, words: &Words, raw: &mut Item, random: &mut Random) {
     for when in &entity.when {
         match &when.test {
             WhenTest::In(values) => {
@@ -168,8 +156,9 @@ fn make_entity(
                 raw.remove(&when.attribute);
             }
             WhenTest::Exists(true) => {
-                if let Some(value) = random.any(words.of(&when.attribute)) {
-                    raw.entry(when.attribute.clone()).or_insert_with(|| value.clone());
+                let value = random.any(words.of(&when.attribute));
+                if let Some(value) = value.filter(|_| !raw.contains_key(&when.attribute)) {
+                    raw.insert(when.attribute.clone(), value.clone());
                 }
             }
         }

@@ -149,19 +149,7 @@ impl Drawing<'_> {
     /// The attributes that a filter may use.
     fn held(&self, index: Option<&Index>) -> Vec<String> {
         let all = self.table.attributes.keys().cloned();
-        let Some(index) = index else { return all.collect() };
-        let is_key = |name: &String| {
-            index.key_attributes().chain(self.table.key_attributes()).any(|key| key.name == *name)
-        };
-        all.filter(|name| {
-            is_key(name)
-                || match &index.projection {
-                    keyfold_core::model::Projection::All => true,
-                    keyfold_core::model::Projection::KeysOnly => false,
-                    keyfold_core::model::Projection::Include(names) => names.contains(name),
-                }
-        })
-        .collect()
+        all.filter(|name| index.is_none_or(|index| index.projects(self.table, name))).collect()
     }
 
     fn maybe_condition(&self, random: &mut Random) -> Condition {

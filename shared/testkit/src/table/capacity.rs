@@ -52,13 +52,6 @@ impl ReadConsumed {
     }
 }
 
-impl WriteConsumed {
-    /// All of it.
-    pub fn total(&self) -> WriteUnits {
-        self.indexes.values().fold(self.table, |sum, units| sum + *units)
-    }
-}
-
 impl From<TableWrite<'_>> for WriteConsumed {
     fn from(write: TableWrite<'_>) -> WriteConsumed {
         let touched = write.indexes.iter().filter(|index| index.units != WriteUnits::ZERO);

@@ -80,6 +80,6 @@ impl KeyShape {
     /// An item's key in the form of DynamoDB's last evaluated key.
     pub(super) fn start_key(&self, item: &Item) -> Item {
         let of = |key: &KeyAttribute| Some((key.name.clone(), item.get(&key.name)?.clone()));
-        Item::from(self.all().filter_map(of).collect::<std::collections::HashMap<_, _>>())
+        self.all().filter_map(of).collect()
     }
 }

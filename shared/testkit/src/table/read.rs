@@ -11,7 +11,7 @@ use super::ModelTable;
 use super::capacity::ReadConsumed;
 use super::error::TableError;
 use super::position::{KeyShape, KeyValue, Position};
-use super::store::Store;
+use super::store::{Store, walk};
 
 /// A request for a page.
 #[derive(Debug, Clone)]
@@ -69,8 +69,7 @@ impl ModelTable {
         let partition = partition_of(shape, read.operation);
         let fetches = read.shown == Shown::All && self.lacks(read.index);
         let mut reached = Reached::default();
-        for (_, entry) in store
-            .walk(partition.as_deref(), start.as_ref(), read.descending)
+        for (_, entry) in walk(store, partition.as_deref(), start.as_ref(), read.descending)
             .filter(|(_, entry)| key_holds(read.operation, entry))
         {
             let fetched =

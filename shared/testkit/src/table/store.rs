@@ -8,69 +8,37 @@ use keyfold_core::value::Item;
 use super::position::{KeyValue, Position};
 
 /// A table's items, or an index's entries.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Store {
-    by_position: BTreeMap<Position, Item>,
-}
+pub(super) type Store = BTreeMap<Position, Item>;
 
-impl Store {
-    pub(super) fn len(&self) -> usize {
-        self.by_position.len()
-    }
-
-    pub(super) fn get(&self, position: &Position) -> Option<&Item> {
-        self.by_position.get(position)
-    }
-
-    pub(super) fn put(&mut self, position: Position, item: Item) -> Option<Item> {
-        self.by_position.insert(position, item)
-    }
-
-    pub(super) fn remove(&mut self, position: &Position) -> Option<Item> {
-        self.by_position.remove(position)
-    }
-
-    pub(super) fn all(&self) -> impl Iterator<Item = (&Position, &Item)> {
-        self.by_position.iter()
-    }
-
-    /// The items of one partition, or of all; only those after `after` in the direction.
-    pub(super) fn walk<'s>(
-        &'s self,
-        partition: Option<&'s [KeyValue]>,
-        after: Option<&Position>,
-        descending: bool,
-    ) -> Box<dyn Iterator<Item = (&'s Position, &'s Item)> + 's> {
-        let inside = move |(position, _): &(&Position, &Item)| {
-            partition.is_none_or(|wanted| position.partition == wanted)
-        };
-        let lowest = partition.map(|partition| Position {
-            partition: partition.to_vec(),
-            sort: Vec::new(),
-            primary: Vec::new(),
-        });
-        if descending {
-            let high = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.clone()));
-            let low = lowest.map_or(Bound::Unbounded, Bound::Included);
-            if is_empty(&low, &high) {
-                return Box::new(std::iter::empty());
-            }
-            return Box::new(
-                self.by_position
-                    .range((low, high))
-                    .rev()
-                    .skip_while(move |at| !inside(at))
-                    .take_while(inside),
-            );
+/// The items of one partition, or of all; only those after `after` in the direction.
+pub(super) fn walk<'s>(
+    store: &'s Store,
+    partition: Option<&'s [KeyValue]>,
+    after: Option<&Position>,
+    descending: bool,
+) -> Box<dyn Iterator<Item = (&'s Position, &'s Item)> + 's> {
+    let inside =
+        move |(position, _): &(&Position, &Item)| partition.is_none_or(|wanted| position.partition == wanted);
+    let lowest = partition.map(|partition| Position {
+        partition: partition.to_vec(),
+        sort: Vec::new(),
+        primary: Vec::new(),
+    });
+    if descending {
+        let high = after.map_or(Bound::Unbounded, |after| Bound::Excluded(after.clone()));
+        let low = lowest.map_or(Bound::Unbounded, Bound::Included);
+        if is_empty(&low, &high) {
+            return Box::new(std::iter::empty());
         }
-        let low = match (lowest, after) {
-            (Some(lowest), Some(after)) if lowest > *after => Bound::Included(lowest),
-            (_, Some(after)) => Bound::Excluded(after.clone()),
-            (Some(lowest), None) => Bound::Included(lowest),
-            (None, None) => Bound::Unbounded,
-        };
-        Box::new(self.by_position.range((low, Bound::Unbounded)).take_while(inside))
+        return Box::new(store.range((low, high)).rev().skip_while(move |at| !inside(at)).take_while(inside));
     }
+    let low = match (lowest, after) {
+        (Some(lowest), Some(after)) if lowest > *after => Bound::Included(lowest),
+        (_, Some(after)) => Bound::Excluded(after.clone()),
+        (Some(lowest), None) => Bound::Included(lowest),
+        (None, None) => Bound::Unbounded,
+    };
+    Box::new(store.range((low, Bound::Unbounded)).take_while(inside))
 }
 
 /// `BTreeMap::range` panics at these.

@@ -25,27 +25,19 @@ fn text(text: &str) -> AttributeValue {
 }
 
 fn thread(subject: &str, posted: &str, replies: u32) -> Item {
-    let all = [
+    [
         ("forum", text("EC2")),
         ("subject", text(subject)),
         ("posted", text(posted)),
         ("replies", AttributeValue::N(replies.to_string())),
         ("body", text(&"x".repeat(5000))),
-    ];
-    Item::from(
-        all.map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect::<std::collections::HashMap<_, _>>(),
-    )
+    ]
+    .into_iter()
+    .collect()
 }
 
 fn key(subject: &str) -> Item {
-    let all = [("forum", text("EC2")), ("subject", text(subject))];
-    Item::from(
-        all.map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect::<std::collections::HashMap<_, _>>(),
-    )
+    [("forum", text("EC2")), ("subject", text(subject))].into_iter().collect()
 }
 
 fn filled() -> ModelTable {
@@ -127,9 +119,9 @@ fn a_global_index_lags_until_it_catches_up_and_a_local_one_never_does() {
         )
         .unwrap();
     assert_eq!(subjects(&table.read(&read(Some("byPost"), &all)).unwrap()), ["a"]);
-    assert_eq!((table.read(&read(Some("byReplies"), &all)).unwrap().count, table.behind()), (0, 2));
+    assert_eq!(table.read(&read(Some("byReplies"), &all)).unwrap().count, 0);
 
-    assert_eq!(table.catch_up_index("byReplies", 1), 1);
+    assert_eq!(table.catch_up(1), 1);
     let stale = table.read(&read(Some("byReplies"), &all)).unwrap();
     assert_eq!(stale.items[0]["replies"], AttributeValue::N("1".to_owned()));
     assert_eq!(table.catch_up(10), 1);

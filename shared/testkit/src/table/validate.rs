@@ -21,22 +21,18 @@ impl ModelTable {
         if read.limit == Some(0) {
             return Err(TableError::Limit);
         }
-        let index = match read.index {
-            None => None,
-            Some(name) => {
-                let unknown = || TableError::UnknownIndex { index: name.to_owned() };
-                Some(self.table.index(name).ok_or_else(unknown)?)
-            }
-        };
+        let (shape, _) = self.place(read.index)?;
+        let index = read.index.and_then(|name| self.table.index(name));
         if read.consistent && index.is_some_and(|index| index.kind == IndexKind::Global) {
             return Err(TableError::ConsistentGlobal);
         }
-        let (shape, _) = self.place(read.index)?;
         check_condition(read.filter)?;
         if let Operation::Query { partition, sort } = read.operation {
             check_partition(shape, partition)?;
             check_sort(shape, sort)?;
-            refuse_filter_on(shape, read.filter)?;
+            if let Some(attribute) = named(read.filter, &|name| shape.own().any(|key| key.name == name)) {
+                return Err(TableError::FilterOnKey { attribute });
+            }
         }
         let Some(index) = index else { return Ok(()) };
         let holds = |name: &str| {
@@ -47,7 +43,9 @@ impl ModelTable {
                     Projection::Include(names) => names.iter().any(|known| known == name),
                 }
         };
-        refuse_unheld(read.filter, &holds)?;
+        if let Some(attribute) = named(read.filter, &|name| !holds(name)) {
+            return Err(TableError::NotProjected { attribute });
+        }
         match (&read.shown, index.kind) {
             (Shown::All, IndexKind::Global) if index.projection != Projection::All => {
                 Err(TableError::NotProjected { attribute: "*".to_owned() })
@@ -137,22 +135,13 @@ fn check_value(key: &KeyAttribute, value: &AttributeValue, bytes_max: usize) -> 
     Ok(())
 }
 
-fn refuse_filter_on(shape: &KeyShape, filter: &Condition) -> Result<(), TableError> {
+/// The last such attribute that a filter names.
+fn named(filter: &Condition, is_such: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut found = None;
     filter.each(&mut |path, _| {
-        if shape.own().any(|key| key.name == path.root.as_str()) {
+        if is_such(path.root.as_str()) {
             found = Some(path.root.as_str().to_owned());
         }
     });
-    found.map_or(Ok(()), |attribute| Err(TableError::FilterOnKey { attribute }))
-}
-
-fn refuse_unheld(filter: &Condition, holds: &dyn Fn(&str) -> bool) -> Result<(), TableError> {
-    let mut missing = None;
-    filter.each(&mut |path, _| {
-        if !holds(path.root.as_str()) {
-            missing = Some(path.root.as_str().to_owned());
-        }
-    });
-    missing.map_or(Ok(()), |attribute| Err(TableError::NotProjected { attribute }))
+    found
 }

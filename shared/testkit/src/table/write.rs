@@ -73,14 +73,14 @@ impl ModelTable {
     ) -> Result<Written, TableError> {
         check_condition(condition)?;
         let old = self.items.get(&position).cloned();
-        let none = Item::from(std::collections::HashMap::<String, AttributeValue>::new());
+        let none = Item::default();
         if !condition.holds(old.as_ref().unwrap_or(&none)) {
             return Err(TableError::ConditionFailed { old: old.map(Box::new) });
         }
         let consumed = WriteConsumed::from(changes(&self.table, old.as_ref(), new.as_ref()));
         self.tell_indexes(old.as_ref(), new.as_ref());
         match new {
-            Some(item) => self.items.put(position, item),
+            Some(item) => self.items.insert(position, item),
             None => self.items.remove(&position),
         };
         Ok(Written { old, consumed })
