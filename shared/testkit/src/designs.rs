@@ -71,7 +71,6 @@ impl Noise {
 pub struct Design {
     /// The table's key attributes, then those of its indexes.
     keys: Vec<(String, Option<String>)>,
-    indexes: Vec<(String, String, Option<String>)>,
     /// The true entities.
     pub entities: Vec<TrueEntity>,
     /// Does the true name of an entity occur in the items?
@@ -286,27 +285,13 @@ impl Building {
 }
 
 impl Design {
-    /// The design of a seed. A Workbench model has few rows.
-    pub fn new(seed: u64, is_workbench: bool) -> Design {
-        Design::with(seed, is_workbench, None)
-    }
-
-    /// A design whose sample has this noise of real tables.
-    pub fn noisy(seed: u64, is_workbench: bool, noise: Noise) -> Design {
-        Design::with(seed, is_workbench, Some(noise))
-    }
-
-    fn with(seed: u64, is_workbench: bool, noise: Option<Noise>) -> Design {
+    /// The design of a seed, whose sample can have noise of real tables. A Workbench model has few rows.
+    pub fn new(seed: u64, is_workbench: bool, noise: Option<Noise>) -> Design {
         let mut style = Style::new(seed, noise);
         let is_one = style.random.chance(20) && !style.has(Noise::Twins) && !style.has(Noise::Constant);
         let (built, keys) = if is_one { one_entity(&mut style) } else { several_entities(&mut style) };
-        let mut indexes = Vec::new();
-        for (at, (partition, sort)) in keys.iter().enumerate().skip(1) {
-            indexes.push((format!("GSI{at}"), partition.clone(), sort.clone()));
-        }
         let mut design = Design {
             keys: keys.clone(),
-            indexes,
             is_named: style.entity_attribute.is_some() && built.len() > 1,
             entities: built.iter().map(|one| truth(one, &keys)).collect(),
             items: Vec::new(),
@@ -349,12 +334,12 @@ impl Design {
         };
         let all: BTreeSet<&String> =
             self.keys.iter().flat_map(|(one, other)| std::iter::once(one).chain(other)).collect();
-        let index = |(name, partition, sort): &(String, String, Option<String>)| json!({ "IndexName": name, "KeySchema": schema(partition, sort), "Projection": { "ProjectionType": "ALL" } });
+        let index = |(at, (partition, sort)): (usize, &(String, Option<String>))| json!({ "IndexName": format!("GSI{at}"), "KeySchema": schema(partition, sort), "Projection": { "ProjectionType": "ALL" } });
         json!({ "Table": {
             "TableName": "Generated",
             "KeySchema": schema(&self.keys[0].0, &self.keys[0].1),
             "AttributeDefinitions": all.iter().map(|name| json!({ "AttributeName": name, "AttributeType": "S" })).collect::<Vec<_>>(),
-            "GlobalSecondaryIndexes": self.indexes.iter().map(index).collect::<Vec<_>>(),
+            "GlobalSecondaryIndexes": self.keys.iter().enumerate().skip(1).map(index).collect::<Vec<_>>(),
         } })
         .to_string()
     }
@@ -374,14 +359,14 @@ impl Design {
             }
             keys
         };
-        let index = |(name, partition, sort): &(String, String, Option<String>)| json!({ "IndexName": name, "KeyAttributes": keys(partition, sort), "Projection": { "ProjectionType": "ALL" } });
+        let index = |(at, (partition, sort)): (usize, &(String, Option<String>))| json!({ "IndexName": format!("GSI{at}"), "KeyAttributes": keys(partition, sort), "Projection": { "ProjectionType": "ALL" } });
         let rows = |entity: usize| -> Vec<&BTreeMap<String, Value>> {
             self.items.iter().filter(|(at, _)| *at == entity).map(|(_, item)| item).collect()
         };
         let mut table = json!({
             "TableName": "Generated",
             "KeyAttributes": keys(&self.keys[0].0, &self.keys[0].1),
-            "GlobalSecondaryIndexes": self.indexes.iter().map(index).collect::<Vec<_>>(),
+            "GlobalSecondaryIndexes": self.keys.iter().enumerate().skip(1).map(index).collect::<Vec<_>>(),
         });
         if with_facets {
             let facet = |(at, entity): (usize, &TrueEntity)| {

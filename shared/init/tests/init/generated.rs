@@ -81,7 +81,7 @@ fn generated_designs_are_recognised() {
         ("facets", Score::default()),
     ]);
     for seed in 0..SEEDS {
-        let (scan, model) = (Design::new(seed, false), Design::new(seed, true));
+        let (scan, model) = (Design::new(seed, false, None), Design::new(seed, true, None));
         score(
             &scan,
             &[&scan.description(), &scan.lines()],
@@ -107,7 +107,7 @@ fn noisy_designs_are_recognised() {
     for noise in Noise::ALL {
         let mut of_noise = Score::default();
         for seed in 0..NOISY_SEEDS {
-            let (scan, model) = (Design::noisy(seed, false, noise), Design::noisy(seed, true, noise));
+            let (scan, model) = (Design::new(seed, false, Some(noise)), Design::new(seed, true, Some(noise)));
             score(&scan, &[&scan.description(), &scan.lines()], scan.is_named, seed, &mut of_noise);
             score(&model, &[&model.workbench(false)], model.is_named, seed, &mut of_noise);
         }
