@@ -21,7 +21,7 @@ use keyfold_core::value::{AttributeValue, Item};
 use keyfold_dynamo::{Client, TableOptions, create_table};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_testkit::ModelTable;
-use keyfold_testkit::case::good_manifest;
+use keyfold_testkit::case::{good_manifest, setting};
 use keyfold_testkit::generate::{Random, Words, operation};
 use keyfold_testkit::operation::{Operation, OperationResult, Reading};
 use keyfold_testkit::table::Shown;
@@ -37,16 +37,12 @@ const REPORTS_MAX: usize = 5;
 /// Tables at work at the same time.
 const TABLES_AT_ONCE: usize = 8;
 
-fn number(name: &str, default: usize) -> usize {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 /// The kinds of operations and results, and the names of differences, with counts.
 type Tally = BTreeMap<String, usize>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_model_table_and_the_embedded_dynamodb_do_the_same() {
-    let (first, operations) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_OPERATIONS", OPERATIONS_DEFAULT));
+    let (first, operations) = (setting("KEYFOLD_SEED", 0), setting("KEYFOLD_OPERATIONS", OPERATIONS_DEFAULT));
     let dynamo = EmbeddedDynamo::memory().unwrap();
     let client = dynamo.client();
     let tables = operations.div_ceil(OPERATIONS_PER_TABLE);

@@ -10,16 +10,13 @@ use keyfold_core::value::{Item, injective};
 use keyfold_dynamo::{PageRequest, ScanPage, TableOptions, scan_page};
 use keyfold_local::EmbeddedDynamo;
 use keyfold_query_api::{Api, Limits};
+use keyfold_testkit::case::setting;
 use keyfold_testkit::write_worlds::{WriteRequest, WriteWorlds};
 
 use crate::request::{Got, Sent, api_of, member, send};
 
 const PAIRS_DEFAULT: u64 = 200;
 const REQUESTS_OF_PAIR: usize = 50;
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// A database with the caller's items and some of the others.
 struct World {
@@ -73,7 +70,7 @@ impl World {
 #[tokio::test]
 #[expect(clippy::print_stdout, reason = "the person who runs the test reads the tally")]
 async fn writes_do_not_tell_two_worlds_apart() {
-    let (first, pairs) = (number("KEYFOLD_SEED", 0), number("KEYFOLD_PAIRS", PAIRS_DEFAULT));
+    let (first, pairs) = (setting("KEYFOLD_SEED", 0), setting("KEYFOLD_PAIRS", PAIRS_DEFAULT));
     let mut tally: BTreeMap<(&str, u16, String), u64> = BTreeMap::new();
     let mut from_keys = 0;
     for seed in first..first + pairs {
