@@ -301,8 +301,8 @@ impl Mutant {
     }
 }
 
-/// What a weakened protocol sends in place of a write; `None` inside if it sends nothing and takes the write for written. `None` if the write
-/// stays as it is.
+/// The write that a weakened protocol sends in place of this one: `Some(None)` if it sends nothing and takes the write for written, `None` if
+/// the write stays as it is.
 pub(super) fn weakened(mutant: Mutant, write: &Write, kind: TaskOrigin) -> Option<Option<Write>> {
     let is_target = write.role == TableRole::Target;
     let put = match &write.action {

@@ -131,7 +131,7 @@ fn a_scan_in_a_new_epoch_raises_the_fence_of_what_is_the_same() {
     assert!(LedgerRow::read(put_item(row)).unwrap().fence > before);
 }
 
-/// What the target's first deletion leads to, while the source has the item.
+/// The step that follows the target's first deletion, while the source has the item.
 fn first_deletion(kind: ChangeKind, old: Item) -> TaskStep {
     let (job, item) = (rowed(1), event("1", "joe"));
     let key = job.mapping().target().key_of(&item).unwrap();

@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// What a weakened protocol sends in place of a write, as [`weakened`] says it.
+    /// The write that a weakened protocol sends in place of this one, in the form of [`weakened`].
     fn weaken(&mut self, write: &Write) -> Option<Option<Write>> {
         let weak = match self.mutant? {
             Mutant::WholeItem => self.whole_item(write),
