@@ -114,11 +114,12 @@ class Application:
 
     def run(self, owners, at, dice):
         mine = {one: {} for one in owners}
-        for name in self.truth:
-            owner = name[0].split("#")[1].split("o")[0]
-            if owner in mine:
-                mine[owner][name] = True
         try:
+            # A copy: the threads that began before this one add items.
+            for name in list(self.truth):
+                owner = name[0].split("#")[1].split("o")[0]
+                if owner in mine:
+                    mine[owner][name] = True
             while not self.stop.is_set():
                 self.idle[at] = self.pause.is_set()
                 if not self.idle[at]:
