@@ -84,8 +84,8 @@ impl Place {
         self.item.as_ref().filter(|item| self.is_written_here(job, item)).and_then(Fence::on)
     }
 
-    /// A fence that is above all that the retrofit has put here, whichever item that was of, and above the one of a copy that another
-    /// program has moved here.
+    /// A fence above every fence that the retrofit has put here, for whichever item. An item that another program has moved here may have
+    /// brought a higher fence: the new one is above that, too.
     fn next_shown(&self, fence: &Fence) -> Fence {
         let shown = self.row.as_ref().and_then(|row| row.shown.clone());
         let there = self.item.as_ref().and_then(Fence::on);

@@ -384,8 +384,7 @@ fn the_fence_on_a_copy_that_another_program_moved_is_higher_than_its_own() {
     };
     let late = tables.job.late(&change, Epoch::FIRST);
     assert_eq!(tables.play(late, |tables| tables.marked().is_some()), None);
-    let own = ChangeRecord { new: tables.marked(), old: Some(moved), ..change };
-    let own = ChangeRecord { sequence: record("91", "1", None).sequence, ..own };
+    let own = ChangeRecord { key: change.key, old: Some(moved), ..record("91", "1", tables.marked()) };
     assert_eq!(tables.play(tables.job.late(&own, Epoch::FIRST), |_| false), Some(TaskResult::Superseded));
 }
 

@@ -28,7 +28,8 @@ const SLEEP_TURNS: (usize, usize) = (30, 400);
 const BATCH_MAX: usize = 3;
 /// The attempts after which a sender gives up.
 const ATTEMPTS_MAX: u8 = 4;
-/// Tasks of one colliding item write its row again, each against all others: with more of them a history does not end in time.
+/// No repair begins while so many tasks are under way: those of one colliding item write its row again and again, and each write makes the
+/// others begin again.
 const REPAIRS_MAX: usize = 16;
 /// Where a job keeps versions, if its writes ask for a seal.
 fn tracking_of(job: &Job) -> Option<Tracking> {
