@@ -28,7 +28,7 @@ const SLEEP_TURNS: (usize, usize) = (30, 400);
 const BATCH_MAX: usize = 3;
 /// The attempts after which a sender gives up.
 const ATTEMPTS_MAX: u8 = 4;
-/// No repair begins while so many tasks are under way: those of one colliding item write its row again and again, and each write makes the
+/// With this number of tasks under way, no repair begins: those of one colliding item write its row again and again, and each write makes the
 /// others begin again.
 const REPAIRS_MAX: usize = 16;
 /// Where a job keeps versions, if its writes ask for a seal.
